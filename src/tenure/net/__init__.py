@@ -1,0 +1,1 @@
+"""Address arithmetic (pure): one form for each address, prefix and identifier, and sets of ranges."""
