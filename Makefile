@@ -1,0 +1,53 @@
+# The words of this project; `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := words
+.PHONY: words run test fmt lint docs bench fuzz test-faults packages
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+MINUTES ?= 60
+DATA ?= tenure-data
+
+words:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */\1\t/' | expand -t 14
+
+run: $(STAMP)  ## the product with a sample site, in ./tenure-data (DHCP4=IFACE turns DHCP on)
+	@$(BIN)/tenure demo --data $(DATA) $(if $(DHCP4),--dhcp4 $(DHCP4))
+
+test: $(STAMP) packages  ## everything CI runs: formatting, lint, types, contracts, all functional proofs
+	@$(BIN)/ruff format --quiet --check src tests
+	@$(BIN)/ruff check --quiet src tests
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo >.venv/contracts.txt || { cat .venv/contracts.txt; exit 1; }
+	@$(BIN)/pytest -q
+
+fmt: $(STAMP)  ## format the code and mend what ruff can mend
+	@$(BIN)/ruff format src tests
+	@$(BIN)/ruff check --fix src tests
+
+lint: $(STAMP)  ## formatting, lint, types and contracts, without the tests
+	@$(BIN)/ruff format --check src tests
+	@$(BIN)/ruff check src tests
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+docs: $(STAMP)  ## check the documents: links, examples, tables
+	@$(BIN)/pytest -q tests/house -k "docs or documents"
+
+bench: $(STAMP)  ## measure allocation (long); results in bench/out
+	@$(BIN)/python -m bench.allocate
+
+fuzz: $(STAMP)  ## feed the codecs and the state machine random input for MINUTES (60)
+	@FUZZ_MINUTES=$(MINUTES) $(BIN)/pytest -q --timeout=0 -m fuzz tests
+
+test-faults: $(STAMP)  ## planted faults: each broken rule must be caught by its test
+	@$(BIN)/pytest -q -m faults tests
+
+packages:
+	@tests/debian-packages
+
+$(STAMP): pyproject.toml
+	@tests/make-venv $(PYTHON)
+	@touch $@

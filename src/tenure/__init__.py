@@ -1,0 +1,3 @@
+"""Tenure owns the IP addresses of the networks it manages."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The nouns of Tenure, the events that change them, and the uses that ask for change. Pure values."""

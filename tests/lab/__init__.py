@@ -1,0 +1,1 @@
+"""The laboratory: real databases, clients, networks and broken disks for whole tests."""
