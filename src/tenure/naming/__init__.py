@@ -1,0 +1,1 @@
+"""What addresses are called (pure): host names, reverse zones, records and serials."""

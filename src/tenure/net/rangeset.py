@@ -92,7 +92,7 @@ class RangeSet:
     def overlaps(self, first: int, last: int) -> bool:
         """Whether any member lies in `first` to `last`. Cost: O(log n)."""
         at = bisect_left(self._lasts, first)
-        return at < len(self._firsts) and self._firsts[at] <= last
+        return at < len(self._firsts) and first <= last and self._firsts[at] <= last
 
     def containing(self, number: int) -> Pair | None:
         """The range that holds `number`, if one does. Cost: O(log n)."""
@@ -117,7 +117,7 @@ class RangeSet:
 
     def _clipped(self, first: int, last: int) -> Iterator[Pair]:
         start = bisect_left(self._lasts, first)
-        end = bisect_right(self._firsts, last)
+        end = bisect_right(self._firsts, last) if first <= last else start
         for at in range(start, end):
             yield max(first, self._firsts[at]), min(last, self._lasts[at])
 

@@ -1,0 +1,243 @@
+"""Names of hosts and domains: how they are read, shown, joined, and written on the wire.
+
+Inside, a name is lower-case ASCII (A-labels); an absolute one ends with a dot. What is refused
+is refused loudly: the only mending is of case and of Unicode form (NFC), which change no meaning.
+
+Unicode is read by IDNA 2008 (package `idna`, which httpx brings), not by Python's `encodings.idna`:
+that is IDNA 2003, which turns `straße` into `strasse` without a word. `idna` loads
+large tables, so it is imported when the first such name comes, not before.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final
+
+from tenure.errors import InvalidValue
+
+LONGEST_LABEL: Final = 63
+LONGEST_NAME: Final = 253  # in text without escapes, the last dot left out
+LONGEST_WIRE: Final = 255
+
+_LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_DOTTED_QUAD: Final = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
+_LONGEST_INPUT: Final = 4 * LONGEST_NAME  # Unicode is mostly shorter than its A-label; this only bounds the work
+_NIBBLES_END: Final = ".ip6.arpa."
+_NIBBLES_TEXT: Final = 63 + len(_NIBBLES_END)
+_NIBBLES_DOTS: Final = "." * 31
+_NIBBLES_WIRE_END: Final = b"\x03ip6\x04arpa\x00"
+_TOKEN: Final = re.compile(r"\\([0-9]{3})|\\([^0-9])|\.|[^\\.]+", re.DOTALL)
+_LENGTHS: Final = tuple(bytes((length,)) for length in range(LONGEST_LABEL + 1))
+_SPECIAL: Final = frozenset(b'."();@$\\')
+
+
+def parse_hostname(text: str, pointer: str = "") -> str:
+    """Read a host name: one label, or labels with dots between.
+
+    Args:
+        text: In any case, ASCII or Unicode. With a trailing dot it is fully qualified, and
+            no domain is to be added to it.
+        pointer: JSON pointer of the field, for the error.
+
+    Returns:
+        Lower-case A-labels; the trailing dot is kept.
+
+    Raises:
+        InvalidValue: An empty label; a character other than letters, digits and hyphens; a hyphen at an end
+            of a label; a label over 63 octets or a name over 253; what looks like an IPv4 address;
+            an A-label that no Unicode name has; fully qualified with a last label of digits only.
+
+    Source: RFC 1123 section 2.1; RFC 1035 section 2.3.4; RFC 5891 section 5; RFC 3696 section 2.
+    """
+    if len(text) > _LONGEST_INPUT:
+        raise _invalid(text, f"is longer than {LONGEST_NAME} octets", pointer)
+    relative = text.removesuffix(".")
+    labels = [_parse_label(label, text, pointer) for label in relative.split(".")]
+    name = ".".join(labels)
+    if len(name) > LONGEST_NAME:
+        raise _invalid(text, f"is longer than {LONGEST_NAME} octets", pointer)
+    if _DOTTED_QUAD.fullmatch(name):
+        raise _invalid(text, "looks like an IPv4 address, not a host name", pointer)
+    if relative == text:
+        return name
+    if labels[-1].isdigit():
+        raise _invalid(text, "ends with a label of digits only, which no top-level domain is", pointer)
+    return name + "."
+
+
+def parse_domain(text: str, pointer: str = "") -> str:
+    """Read the name of a domain or zone, with or without its trailing dot; give it with the dot.
+
+    Raises:
+        InvalidValue: As for a fully qualified host name; the root.
+    """
+    return parse_hostname(text if text.endswith(".") else text + ".", pointer)
+
+
+def display(name: str) -> str:
+    """The name for people: A-labels as Unicode, where that reads back to the same label; the rest as it is."""
+    if "xn--" not in name:
+        return name
+    return ".".join(_unicode_of(label) or label for label in name.split("."))
+
+
+def fqdn(hostname: str, domain: str) -> str:
+    """The absolute name of a host: `hostname` under `domain`, or alone if it is fully qualified.
+
+    Args:
+        hostname: As `parse_hostname` gave it.
+        domain: As `parse_domain` gave it.
+
+    Raises:
+        InvalidValue: Together they are longer than 253 octets.
+    """
+    if hostname.endswith("."):
+        return hostname
+    name = f"{hostname}.{domain}"
+    if len(name) > LONGEST_NAME + 1:
+        raise InvalidValue(
+            f"{hostname} under {domain} is longer than {LONGEST_NAME} octets", pointer="/hostname", value=hostname
+        )
+    return name
+
+
+def wire(name: str) -> bytes:
+    """An absolute name in wire form, uncompressed, its case as it is.
+
+    Args:
+        name: ASCII with a trailing dot; `\\.` and `\\DDD` escape, as in a zone file.
+
+    Raises:
+        InvalidValue: Not absolute, not ASCII, an empty label, or too long for the wire.
+
+    Cost: about 0.5 µs where the name's parent was seen of late: parents are cached, names are not.
+    Source: RFC 1035 section 3.1, and section 5.1 for escapes.
+    """
+    if len(name) == _NIBBLES_TEXT and name.endswith(_NIBBLES_END) and name[1:63:2] == _NIBBLES_DOTS:
+        return _nibbles_wire(name)
+    label, _, parent = name.partition(".")
+    if not parent or "\\" in label or not label.isascii():
+        return _joined(_labels(name), name)
+    return _checked(_label_wire(label.encode("ascii"), name) + _parent_wire(parent), name)
+
+
+def from_wire(octets: bytes) -> str:
+    """The name that `octets` hold, whole and uncompressed, with what needs it escaped; case as it is.
+
+    Raises:
+        InvalidValue: Truncated, compressed, over 255 octets, or with something after its end.
+    """
+    labels = []
+    at = 0
+    while at < len(octets) and 0 < octets[at] <= LONGEST_LABEL:
+        end = at + 1 + octets[at]
+        labels.append(_label_text(octets[at + 1 : end]) + ".")
+        at = end
+    if len(octets) > LONGEST_WIRE or at != len(octets) - 1 or octets[at]:
+        raise InvalidValue("the octets are not one uncompressed name", value=octets[:256].hex())
+    return "".join(labels) or "."
+
+
+def _parse_label(label: str, text: str, pointer: str) -> str:
+    ascii_label = label.lower() if label.isascii() else _a_label(label, text, pointer)
+    if not ascii_label:
+        raise _invalid(text, "has an empty label", pointer)
+    if len(ascii_label) > LONGEST_LABEL:
+        raise _invalid(text, f"has a label longer than {LONGEST_LABEL} octets", pointer)
+    if ascii_label[0] == "-" or ascii_label[-1] == "-":
+        raise _invalid(text, "has a label that begins or ends with a hyphen", pointer)
+    if not _LABEL.fullmatch(ascii_label):
+        raise _invalid(text, "may have letters, digits, hyphens and dots only", pointer)
+    if ascii_label.startswith("xn--") and _unicode_of(ascii_label) is None:
+        raise _invalid(text, "has an A-label (xn--) that stands for no Unicode name", pointer)
+    return ascii_label
+
+
+def _a_label(label: str, text: str, pointer: str) -> str:
+    import idna
+
+    try:
+        return idna.alabel(unicodedata.normalize("NFC", label.lower())).decode("ascii")
+    except (idna.IDNAError, UnicodeError) as error:
+        raise _invalid(text, f"is not a name by IDNA 2008 ({error})", pointer) from None
+
+
+def _unicode_of(label: str) -> str | None:
+    """What an A-label stands for; None for any other label, and for one that Unicode would not read back to."""
+    if not label.startswith("xn--"):
+        return None
+    import idna
+
+    try:
+        unicode_label = idna.ulabel(label)
+        return unicode_label if idna.alabel(unicode_label) == label.encode("ascii") else None
+    except (idna.IDNAError, UnicodeError):
+        return None
+
+
+@lru_cache(maxsize=16384)
+def _parent_wire(name: str) -> bytes:
+    return _joined(_labels(name), name)
+
+
+def _joined(labels: list[bytes], name: str) -> bytes:
+    if labels == [b"", b""]:
+        return b"\0"
+    if labels[-1]:
+        raise _invalid(name, "is not absolute: it has no trailing dot", "")
+    return _checked(b"".join(_label_wire(label, name) for label in labels[:-1]) + b"\0", name)
+
+
+def _label_wire(label: bytes, name: str) -> bytes:
+    if not 0 < len(label) <= LONGEST_LABEL:
+        raise _invalid(name, f"has a label that is not of 1 to {LONGEST_LABEL} octets", "")
+    return _LENGTHS[len(label)] + label
+
+
+def _checked(packed: bytes, name: str) -> bytes:
+    if len(packed) > LONGEST_WIRE:
+        raise _invalid(name, f"is longer than {LONGEST_WIRE} octets on the wire", "")
+    return packed
+
+
+def _labels(name: str) -> list[bytes]:
+    """The labels of a name, escapes resolved; the last is empty if the name is absolute."""
+    if not name.isascii():
+        raise _invalid(name, "is not ASCII", "")
+    if "\\" not in name:
+        return name.encode("ascii").split(b".")
+    labels = [bytearray()]
+    at = 0
+    while at < len(name):
+        token = _TOKEN.match(name, at)
+        if token is None or (token[1] and int(token[1]) > 255):
+            raise _invalid(name, "has a backslash without a character or three digits up to 255 after it", "")
+        if token[0] == ".":
+            labels.append(bytearray())
+        else:
+            labels[-1] += bytes((int(token[1]),)) if token[1] else (token[2] or token[0]).encode("ascii")
+        at = token.end()
+    return [bytes(label) for label in labels]
+
+
+def _label_text(label: bytes) -> str:
+    if label.isalnum():
+        return label.decode("ascii")
+    return "".join(map(_octet_text, label))
+
+
+def _octet_text(octet: int) -> str:
+    if octet in _SPECIAL:
+        return "\\" + chr(octet)
+    return chr(octet) if 0x20 < octet < 0x7F else f"\\{octet:03d}"
+
+
+def _nibbles_wire(name: str) -> bytes:
+    """A whole IPv6 pointer name: 32 labels of one character, with parents too many to be worth a cache."""
+    return b"\x01" + name[:63].replace(".", "\x01").encode("ascii") + _NIBBLES_WIRE_END
+
+
+def _invalid(text: str, what: str, pointer: str) -> InvalidValue:
+    shown = text if len(text) <= LONGEST_LABEL else text[:LONGEST_LABEL] + "…"
+    spelled = shown if shown.isprintable() and shown else ascii(shown)
+    return InvalidValue(f"{spelled} {what}", pointer=pointer, value=shown)

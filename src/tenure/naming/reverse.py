@@ -1,0 +1,96 @@
+"""Reverse names: the pointer name of each address, and the zones that hold a prefix's.
+
+Zones are cut at whole labels: octets for IPv4, nibbles for IPv6. A prefix between two cuts
+has several zones; one below the last cut lives in a zone that it may share with others:
+
+    10.0.0.0/23       →  0.0.10.in-addr.arpa.  1.0.10.in-addr.arpa.
+    192.0.2.64/26     →  2.0.192.in-addr.arpa.
+    2001:db8::/62     →  the four /64 under it
+
+Source: RFC 1035 section 3.5; RFC 3596 section 2.5.
+"""
+
+from typing import Final
+
+from tenure.net.addresses import Prefix, width
+
+_SUFFIXES: Final = {4: "in-addr.arpa.", 6: "ip6.arpa."}
+_STEPS: Final = {4: 8, 6: 4}
+_NIBBLES: Final = {digit: value for value, digit in enumerate("0123456789abcdef")}
+_OCTETS: Final = {str(value): value for value in range(256)}
+
+
+def pointer_name(version: int, number: int) -> str:
+    """The name that an address's PTR record has: `5.0.0.10.in-addr.arpa.`"""
+    if version == 4:
+        return f"{number & 255}.{number >> 8 & 255}.{number >> 16 & 255}.{number >> 24}.in-addr.arpa."
+    return ".".join(f"{number:032x}"[::-1]) + ".ip6.arpa."
+
+
+def parse_pointer(name: str) -> tuple[int, int] | None:
+    """The version and number of the address that has this pointer name, or None if no address has.
+
+    Args:
+        name: Absolute, in any case. A name above an address (a zone's) is no address's; nor is one
+            with an octet written any other way (`05`, `256`).
+    """
+    name = name.lower()
+    if name.endswith(".in-addr.arpa."):
+        return _parsed(4, name.split(".")[:-3], _OCTETS)
+    if name.endswith(".ip6.arpa."):
+        return _parsed(6, name.split(".")[:-3], _NIBBLES)
+    return None
+
+
+def zone_at(version: int, number: int, length: int) -> tuple[str, int, int]:
+    """The reverse zone of one address in a prefix of this length, as `zones_for` would name it.
+
+    Returns:
+        The zone's name, and the first and last address of the whole zone.
+
+    Cost: about 1 µs; the other zones of the prefix are not looked at.
+    """
+    cut = _cut(version, length)
+    host_bits = width(version) - cut
+    first = number >> host_bits << host_bits
+    return _zone_name(version, first, cut), first, first + (1 << host_bits) - 1
+
+
+def zones_for(prefix: Prefix) -> list[tuple[str, int, int]]:
+    """The zones that together hold the pointer names of `prefix`, in the order of addresses.
+
+    Returns:
+        (name, first, last) of each, `first` and `last` being of the whole zone: it reaches beyond a prefix longer
+        than the last cut (/24, /124). At most 128 zones for IPv4 and 8 for IPv6; prefixes that share a zone get
+        the same triple. A prefix of length 0 has the zone `in-addr.arpa.` or `ip6.arpa.` itself.
+    """
+    version, length = prefix.version, prefix.prefixlen
+    cut = _cut(version, length)
+    first = int(prefix.network_address)
+    count = 1 << max(0, cut - length)
+    size = 1 << (width(version) - cut)
+    return [zone_at(version, first + at * size, length) for at in range(count)]
+
+
+def _cut(version: int, length: int) -> int:
+    """The length of the zones of a prefix: the next whole label, but always a label short of an address."""
+    step = _STEPS[version]
+    return min(-(-length // step) * step, width(version) - step)
+
+
+def _zone_name(version: int, first: int, cut: int) -> str:
+    step = _STEPS[version]
+    labels = pointer_name(version, first).split(".")
+    return ".".join(labels[(width(version) - cut) // step :])
+
+
+def _parsed(version: int, labels: list[str], digits: dict[str, int]) -> tuple[int, int] | None:
+    step = _STEPS[version]
+    if len(labels) * step != width(version):
+        return None
+    number = 0
+    for label in reversed(labels):
+        if label not in digits:
+            return None
+        number = number << step | digits[label]
+    return version, number

@@ -1,0 +1,42 @@
+"""Serial numbers of zones (RFC 1982): a circle of 2**32, on which "later" means less than half way round.
+
+Zero is never used: some servers take it for "no zone yet".
+"""
+
+from typing import Final
+
+FIRST: Final = 1
+_CIRCLE: Final = 2**32
+_HALF: Final = 2**31
+_LEAP: Final = 2**28
+
+
+def later(a: int, b: int) -> bool:
+    """Whether serial `a` is later than serial `b`.
+
+    False both ways if they are the same, and also if they are exactly opposite, which the RFC leaves undefined.
+
+    Source: RFC 1982 section 3.2.
+    """
+    return 0 < (a - b) % _CIRCLE < _HALF
+
+
+def step(serial: int) -> int:
+    """The serial of a zone's next change; never 0."""
+    return _never_zero((serial + 1) % _CIRCLE)
+
+
+def leap(serial: int) -> int:
+    """The serial of a zone whose ledger was restored to an earlier state; never 0.
+
+    It is later than every serial that was lost, as long as fewer than 2**28 were, and a secondary that
+    missed up to seven leaps still sees the eighth part of the circle as later.
+
+    Args:
+        serial: The highest one known: the restored one, or one that a witness remembers.
+    """
+    return _never_zero((serial + _LEAP) % _CIRCLE)
+
+
+def _never_zero(serial: int) -> int:
+    return serial or FIRST
