@@ -113,8 +113,9 @@ def wire(name: str) -> bytes:
     Cost: about 0.5 µs where the name's parent was seen of late: parents are cached, names are not.
     Source: RFC 1035 section 3.1, and section 5.1 for escapes.
     """
-    if len(name) == _NIBBLES_TEXT and name.endswith(_NIBBLES_END) and name[1:63:2] == _NIBBLES_DOTS:
-        return _nibbles_wire(name)
+    if len(name) == _NIBBLES_TEXT and name.endswith(_NIBBLES_END) and name.isascii():
+        if name[1:63:2] == _NIBBLES_DOTS and name[0:63:2].isalnum():
+            return _nibbles_wire(name)
     label, _, parent = name.partition(".")
     if not parent or "\\" in label or not label.isascii():
         return _joined(_labels(name), name)
@@ -221,7 +222,7 @@ def _labels(name: str) -> list[bytes]:
 
 
 def _label_text(label: bytes) -> str:
-    if label.isalnum():
+    if label.replace(b"-", b"").isalnum():
         return label.decode("ascii")
     return "".join(map(_octet_text, label))
 
