@@ -184,7 +184,7 @@ def _parent_wire(name: str) -> bytes:
 def _joined(labels: list[bytes], name: str) -> bytes:
     if labels == [b"", b""]:
         return b"\0"
-    if labels[-1]:
+    if labels[-1] or len(labels) == 1:
         raise _invalid(name, "is not absolute: it has no trailing dot", "")
     return _checked(b"".join(_label_wire(label, name) for label in labels[:-1]) + b"\0", name)
 
