@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-pytest_plugins = ["tests.lab.no_skips", "pytester"]
+pytest_plugins = ["tests.lab.fixtures", "tests.lab.no_skips", "pytester"]
 
 SEED = int(os.environ.get("TENURE_SEED") or random.SystemRandom().randrange(2**32))
 
