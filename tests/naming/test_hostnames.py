@@ -177,8 +177,20 @@ def test_dots_escaped_in_what_looks_like_nibbles() -> None:
 
 @pytest.mark.parametrize(
     "octets",
-    [b"", b"\x01a", b"\x02a\0", b"\xc0\x0c", b"\x01a\xc0\x0c", b"\0\0", b"\x01a\0\x01", b"\x3f" + b"a" * 62, b"\x40a\0"]
-    + [(b"\x3f" + b"a" * 63) * 4 + b"\0"],
+    [
+        *(
+            b"",
+            b"\x01a",
+            b"\x02a\0",
+            b"\xc0\x0c",
+            b"\x01a\xc0\x0c",
+            b"\0\0",
+            b"\x01a\0\x01",
+            b"\x3f" + b"a" * 62,
+            b"\x40a\0",
+        ),
+        (b"\x3f" + b"a" * 63) * 4 + b"\0",
+    ],
 )
 def test_octets_that_are_no_name_are_refused(octets: bytes) -> None:
     with pytest.raises(InvalidValue):

@@ -22,7 +22,9 @@ ttls = st.integers(0, 2**31 - 1)
 
 def read(record: Record) -> str:
     """The record's rdata in text, as dnspython reads it."""
-    rdata = dns.rdata.from_wire(dns.rdataclass.IN, record.type, record.rdata, 0, len(record.rdata))
+    rdata = dns.rdata.from_wire(
+        dns.rdataclass.IN, dns.rdatatype.RdataType(record.type), record.rdata, 0, len(record.rdata)
+    )
     return rdata.to_text()
 
 
@@ -56,8 +58,9 @@ def test_soa_expires_after_fourteen_days_by_default() -> None:
     assert read(record) == "ns.prod.example. host\\.master.example. 7 3600 600 1209600 60"
 
 
-@given(st.integers(1, 2**32 - 1), ttls, ttls, ttls, ttls, ttls)
-def test_soa_timers(serial: int, refresh: int, retry: int, expire: int, negative_ttl: int, ttl: int) -> None:
+@given(st.integers(1, 2**32 - 1), st.tuples(ttls, ttls, ttls, ttls), ttls)
+def test_soa_timers(serial: int, timers: tuple[int, int, int, int], ttl: int) -> None:
+    refresh, retry, expire, negative_ttl = timers
     record = soa(
         *("z.", "ns.z.", "h.z.", serial),
         refresh=refresh,
@@ -154,7 +157,7 @@ def test_net_of_single_holders_needs_no_counts(wishes: list[tuple[bool, Record]]
     changes: list[Change] = [("add" if adds else "remove", record) for adds, record in wishes]
     alternating = [c for at, c in enumerate(changes) if c[0] != last_of(changes[:at], c[1])]
     first = {record: what for what, record in reversed(alternating)}
-    last = dict((record, what) for what, record in alternating)
+    last = {record: what for what, record in alternating}
     removed, added = net(alternating)
     assert set(added) == {r for r in last if first[r] == "add" == last[r]}
     assert set(removed) == {r for r in last if first[r] == "remove" == last[r]}

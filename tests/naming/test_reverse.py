@@ -1,6 +1,7 @@
 """tenure.naming.reverse: zones for every prefix length; dnspython says what a pointer name is."""
 
 from ipaddress import ip_network
+from itertools import pairwise
 
 import dns.name
 import dns.reversename
@@ -112,5 +113,5 @@ def test_each_address_is_in_exactly_one_zone_and_its_pointer_name_under_it(
     assert around == [zone_at(version, number, length)]
     assert pointer_name(version, number).endswith("." + around[0][0])
     assert zones[0][1] <= first and last <= zones[-1][2]
-    assert all(a[2] + 1 == b[1] for a, b in zip(zones, zones[1:], strict=False))
+    assert all(a[2] + 1 == b[1] for a, b in pairwise(zones))
     assert len(zones) <= (128 if version == 4 else 8)

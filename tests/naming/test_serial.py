@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.naming.serial import leap, later, step
+from tenure.naming.serial import later, leap, step
 
 TOP = 2**32 - 1
 serials = st.integers(0, TOP)

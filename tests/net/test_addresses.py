@@ -138,7 +138,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_covering_is_the_fewest_prefixes(number: tuple[int, int], data: st.DataObject) -> None:
     version, first = number
     last = data.draw(st.integers(first, 2 ** width(version) - 1))
-    oracle = summarize_address_range(address_of(version, first), address_of(version, last))  # type: ignore[type-var]
+    oracle = summarize_address_range(address_of(version, first), address_of(version, last))
     assert covering(version, first, last) == [(int(n.network_address), n.prefixlen) for n in oracle]
 
 

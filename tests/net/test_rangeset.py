@@ -1,6 +1,7 @@
 """tenure.net.rangeset against the naive model: a Python set of integers."""
 
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,7 @@ def assert_canonical(ranges: RangeSet) -> None:
     """Sorted, disjoint, not touching: so that equal sets have one form."""
     listed = list(ranges)
     assert all(first <= last for first, last in listed)
-    assert all(a[1] + 1 < b[0] for a, b in zip(listed, listed[1:], strict=False))
+    assert all(a[1] + 1 < b[0] for a, b in pairwise(listed))
 
 
 @given(pairs, pairs)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from tenure.errors import InvalidValue
+from tenure.net.refusal import refusal
 
 LONGEST_LABEL: Final = 63
 LONGEST_NAME: Final = 253  # in text without escapes, the last dot left out
@@ -50,18 +51,18 @@ def parse_hostname(text: str, pointer: str = "") -> str:
     Source: RFC 1123 section 2.1; RFC 1035 section 2.3.4; RFC 5891 section 5; RFC 3696 section 2.
     """
     if len(text) > _LONGEST_INPUT:
-        raise _invalid(text, f"is longer than {LONGEST_NAME} octets", pointer)
+        raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
     relative = text.removesuffix(".")
     labels = [_parse_label(label, text, pointer) for label in relative.split(".")]
     name = ".".join(labels)
     if len(name) > LONGEST_NAME:
-        raise _invalid(text, f"is longer than {LONGEST_NAME} octets", pointer)
+        raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
     if _DOTTED_QUAD.fullmatch(name):
-        raise _invalid(text, "looks like an IPv4 address, not a host name", pointer)
+        raise refusal(text, "looks like an IPv4 address, not a host name", pointer)
     if relative == text:
         return name
     if labels[-1].isdigit():
-        raise _invalid(text, "ends with a label of digits only, which no top-level domain is", pointer)
+        raise refusal(text, "ends with a label of digits only, which no top-level domain is", pointer)
     return name + "."
 
 
@@ -113,9 +114,8 @@ def wire(name: str) -> bytes:
     Cost: about 0.5 µs where the name's parent was seen of late: parents are cached, names are not.
     Source: RFC 1035 section 3.1, and section 5.1 for escapes.
     """
-    if len(name) == _NIBBLES_TEXT and name.endswith(_NIBBLES_END) and name.isascii():
-        if name[1:63:2] == _NIBBLES_DOTS and name[0:63:2].isalnum():
-            return _nibbles_wire(name)
+    if len(name) == _NIBBLES_TEXT and _is_nibbles(name):
+        return b"\x01" + name[:63].replace(".", "\x01").encode("ascii") + _NIBBLES_WIRE_END
     label, _, parent = name.partition(".")
     if not parent or "\\" in label or not label.isascii():
         return _joined(_labels(name), name)
@@ -142,15 +142,15 @@ def from_wire(octets: bytes) -> str:
 def _parse_label(label: str, text: str, pointer: str) -> str:
     ascii_label = label.lower() if label.isascii() else _a_label(label, text, pointer)
     if not ascii_label:
-        raise _invalid(text, "has an empty label", pointer)
+        raise refusal(text, "has an empty label", pointer)
     if len(ascii_label) > LONGEST_LABEL:
-        raise _invalid(text, f"has a label longer than {LONGEST_LABEL} octets", pointer)
+        raise refusal(text, f"has a label longer than {LONGEST_LABEL} octets", pointer)
     if ascii_label[0] == "-" or ascii_label[-1] == "-":
-        raise _invalid(text, "has a label that begins or ends with a hyphen", pointer)
+        raise refusal(text, "has a label that begins or ends with a hyphen", pointer)
     if not _LABEL.fullmatch(ascii_label):
-        raise _invalid(text, "may have letters, digits, hyphens and dots only", pointer)
+        raise refusal(text, "may have letters, digits, hyphens and dots only", pointer)
     if ascii_label.startswith("xn--") and _unicode_of(ascii_label) is None:
-        raise _invalid(text, "has an A-label (xn--) that stands for no Unicode name", pointer)
+        raise refusal(text, "has an A-label (xn--) that stands for no Unicode name", pointer)
     return ascii_label
 
 
@@ -160,7 +160,7 @@ def _a_label(label: str, text: str, pointer: str) -> str:
     try:
         return idna.alabel(unicodedata.normalize("NFC", label.lower())).decode("ascii")
     except (idna.IDNAError, UnicodeError) as error:
-        raise _invalid(text, f"is not a name by IDNA 2008 ({error})", pointer) from None
+        raise refusal(text, f"is not a name by IDNA 2008 ({error})", pointer) from None
 
 
 def _unicode_of(label: str) -> str | None:
@@ -185,26 +185,26 @@ def _joined(labels: list[bytes], name: str) -> bytes:
     if labels == [b"", b""]:
         return b"\0"
     if labels[-1] or len(labels) == 1:
-        raise _invalid(name, "is not absolute: it has no trailing dot", "")
+        raise refusal(name, "is not absolute: it has no trailing dot")
     return _checked(b"".join(_label_wire(label, name) for label in labels[:-1]) + b"\0", name)
 
 
 def _label_wire(label: bytes, name: str) -> bytes:
     if not 0 < len(label) <= LONGEST_LABEL:
-        raise _invalid(name, f"has a label that is not of 1 to {LONGEST_LABEL} octets", "")
+        raise refusal(name, f"has a label that is not of 1 to {LONGEST_LABEL} octets")
     return _LENGTHS[len(label)] + label
 
 
 def _checked(packed: bytes, name: str) -> bytes:
     if len(packed) > LONGEST_WIRE:
-        raise _invalid(name, f"is longer than {LONGEST_WIRE} octets on the wire", "")
+        raise refusal(name, f"is longer than {LONGEST_WIRE} octets on the wire")
     return packed
 
 
 def _labels(name: str) -> list[bytes]:
     """The labels of a name, escapes resolved; the last is empty if the name is absolute."""
     if not name.isascii():
-        raise _invalid(name, "is not ASCII", "")
+        raise refusal(name, "is not ASCII")
     if "\\" not in name:
         return name.encode("ascii").split(b".")
     labels = [bytearray()]
@@ -212,7 +212,7 @@ def _labels(name: str) -> list[bytes]:
     while at < len(name):
         token = _TOKEN.match(name, at)
         if token is None or (token[1] and int(token[1]) > 255):
-            raise _invalid(name, "has a backslash without a character or three digits up to 255 after it", "")
+            raise refusal(name, "has a backslash without a character or three digits up to 255 after it")
         if token[0] == ".":
             labels.append(bytearray())
         else:
@@ -233,12 +233,6 @@ def _octet_text(octet: int) -> str:
     return chr(octet) if 0x20 < octet < 0x7F else f"\\{octet:03d}"
 
 
-def _nibbles_wire(name: str) -> bytes:
-    """A whole IPv6 pointer name: 32 labels of one character, with parents too many to be worth a cache."""
-    return b"\x01" + name[:63].replace(".", "\x01").encode("ascii") + _NIBBLES_WIRE_END
-
-
-def _invalid(text: str, what: str, pointer: str) -> InvalidValue:
-    shown = text if len(text) <= LONGEST_LABEL else text[:LONGEST_LABEL] + "…"
-    spelled = shown if shown.isprintable() and shown else ascii(shown)
-    return InvalidValue(f"{spelled} {what}", pointer=pointer, value=shown)
+def _is_nibbles(name: str) -> bool:
+    """Whether this is a whole IPv6 pointer name: 32 labels of one character, with parents too many for a cache."""
+    return name.endswith(_NIBBLES_END) and name[1:63:2] == _NIBBLES_DOTS and name.isascii() and name[0:63:2].isalnum()

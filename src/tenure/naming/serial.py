@@ -29,8 +29,8 @@ def step(serial: int) -> int:
 def leap(serial: int) -> int:
     """The serial of a zone whose ledger was restored to an earlier state; never 0.
 
-    It is later than every serial that was lost, as long as fewer than 2**28 were, and a secondary that
-    missed up to seven leaps still sees the eighth part of the circle as later.
+    Later than every serial that was lost, as long as fewer than 2**28 of them were. A secondary that was
+    away for up to seven leaps in a row still sees the last as later than what it has.
 
     Args:
         serial: The highest one known: the restored one, or one that a witness remembers.

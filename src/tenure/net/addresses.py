@@ -8,7 +8,7 @@ import re
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
 
-from tenure.errors import InvalidValue
+from tenure.net.refusal import refusal
 
 Address = IPv4Address | IPv6Address
 Prefix = IPv4Network | IPv6Network
@@ -33,13 +33,13 @@ def parse_address(text: str, pointer: str = "") -> Address:
     Source: RFC 4291 section 2.2; RFC 6943 section 3.1.1 on octal octets.
     """
     if "%" in text:
-        raise _invalid(text, "has a zone id, which only one host understands; leave it out", pointer)
+        raise refusal(text, "has a zone id, which only one host understands; leave it out", pointer)
     try:
         address: Address = (IPv6Address if ":" in text else IPv4Address)(text[: _LONGEST_TEXT + 1])
     except AddressValueError:
-        raise _invalid(text, _what_is_wrong(text), pointer) from None
+        raise refusal(text, _what_is_wrong(text), pointer) from None
     if address.version == 6 and address.ipv4_mapped is not None:
-        raise _invalid(text, f"is IPv4-mapped; write {address.ipv4_mapped}", pointer)
+        raise refusal(text, f"is IPv4-mapped; write {address.ipv4_mapped}", pointer)
     return address
 
 
@@ -54,13 +54,13 @@ def parse_prefix(text: str, pointer: str = "") -> Prefix:
     """
     base, slash, length = text.partition("/")
     if not slash:
-        raise _invalid(text, "has no prefix length; write it as 10.0.0.0/24 or 2001:db8::/64", pointer)
+        raise refusal(text, "has no prefix length; write it as 10.0.0.0/24 or 2001:db8::/64", pointer)
     address = parse_address(base, pointer)
     if not _LENGTH.fullmatch(length) or int(length) > address.max_prefixlen:
-        raise _invalid(text, f"needs a length of 0 to {address.max_prefixlen} after its slash", pointer)
+        raise refusal(text, f"needs a length of 0 to {address.max_prefixlen} after its slash", pointer)
     right = _network_around(address, int(length))
     if right.network_address != address:
-        raise _invalid(text, f"has host bits set; the subnet is {right}", pointer)
+        raise refusal(text, f"has host bits set; the subnet is {right}", pointer)
     return right
 
 
@@ -82,7 +82,7 @@ def prefix_of(version: int, first: int, length: int) -> Prefix:
     """
     around = _network_around(address_of(version, first), length)
     if int(around.network_address) != first:
-        raise _invalid(f"{address_of(version, first)}/{length}", f"has host bits set; the subnet is {around}", "")
+        raise refusal(f"{address_of(version, first)}/{length}", f"has host bits set; the subnet is {around}")
     return around
 
 
@@ -120,9 +120,3 @@ def _what_is_wrong(text: str) -> str:
     if "/" in text:
         return "has a prefix length; an address stands alone"
     return "is not an IPv4 or IPv6 address"
-
-
-def _invalid(text: str, what: str, pointer: str) -> InvalidValue:
-    shown = text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + "…"
-    spelled = shown if shown.isprintable() and shown else ascii(shown)
-    return InvalidValue(f"{spelled} {what}", pointer=pointer, value=shown)

@@ -7,7 +7,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
-from tenure.errors import InvalidValue
+from tenure.net.refusal import refusal
 
 _MAC: Final = re.compile(
     r"[0-9a-f]{1,2}(?::[0-9a-f]{1,2}){5}"  # 52:54:00:a:b:c, as Linux, and BSD's arp without zeros
@@ -21,7 +21,6 @@ _OCTETS: Final = re.compile(r"(?:[0-9a-f]{2}([:-]))?(?:[0-9a-f]{2}\1)*[0-9a-f]{2
 _DURATION: Final = re.compile(r"([0-9]{1,12})([smhdw]?)", re.ASCII)
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_DURATION: Final = 2**31 - 1
-_SHOWN: Final = 64
 
 
 def looks_like_mac(text: str) -> bool:
@@ -43,13 +42,13 @@ def parse_mac(text: str, pointer: str = "") -> str:
     Source: IEEE 802-2014 section 8.2.
     """
     if not looks_like_mac(text):
-        raise _invalid(text, "is not a MAC address of six octets, as 52:54:00:0a:0b:0c", pointer)
+        raise refusal(text, "is not a MAC address of six octets, as 52:54:00:0a:0b:0c", pointer)
     octets = _mac_octets(text)
     if not any(octets):
-        raise _invalid(text, "is all zero, which is no interface's MAC address", pointer)
+        raise refusal(text, "is all zero, which is no interface's MAC address", pointer)
     if octets[0] & 1:
         kind = "broadcast" if octets == b"\xff" * 6 else "multicast"
-        raise _invalid(text, f"is a {kind} address, which is no interface's MAC address", pointer)
+        raise refusal(text, f"is a {kind} address, which is no interface's MAC address", pointer)
     return octets.hex(":")
 
 
@@ -93,10 +92,10 @@ def duration(text: str, pointer: str = "") -> timedelta:
     """
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise _invalid(text, "is not a duration, as 300, 5m, 12h or 7d", pointer)
+        raise refusal(text, "is not a duration, as 300, 5m, 12h or 7d", pointer)
     seconds = int(match[1]) * _SECONDS[match[2]]
     if seconds > _LONGEST_DURATION:
-        raise _invalid(text, f"is longer than {_LONGEST_DURATION} seconds", pointer)
+        raise refusal(text, f"is longer than {_LONGEST_DURATION} seconds", pointer)
     return timedelta(seconds=seconds)
 
 
@@ -108,14 +107,8 @@ def _mac_octets(text: str) -> bytes:
 
 def _parse_octets(text: str, noun: str, least: int, most: int, pointer: str) -> str:
     if len(text) > 3 * most or not _OCTETS.fullmatch(text):
-        raise _invalid(text, f"is not a {noun} of {least} to {most} octets in hexadecimal, as 00:03:00:01", pointer)
+        raise refusal(text, f"is not a {noun} of {least} to {most} octets in hexadecimal, as 00:03:00:01", pointer)
     octets = bytes.fromhex(text.replace(":", "").replace("-", ""))
     if not least <= len(octets) <= most:
-        raise _invalid(text, f"has {len(octets)} octets; a {noun} has {least} to {most}", pointer)
+        raise refusal(text, f"has {len(octets)} octets; a {noun} has {least} to {most}", pointer)
     return octets.hex(":")
-
-
-def _invalid(text: str, what: str, pointer: str) -> InvalidValue:
-    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
-    spelled = shown if shown.isprintable() and shown else ascii(shown)
-    return InvalidValue(f"{spelled} {what}", pointer=pointer, value=shown)
