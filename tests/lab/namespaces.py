@@ -53,7 +53,7 @@ class Namespace:
 
     def up(self, interface: str, *addresses: str) -> None:
         """Bring `interface` up with `addresses` (each `address/length`)."""
-        self.ip("link", "set", interface, "up")
+        self.ip("link", "set", "dev", interface, "up")
         for address in addresses:
             self.ip("address", "add", address, "dev", interface)
 
