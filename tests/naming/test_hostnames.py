@@ -127,6 +127,16 @@ def test_any_text_is_refused_or_read_to_a_fixed_point(text: str) -> None:
     assert from_wire(wire(name.rstrip(".") + ".")) == name.rstrip(".") + "."
 
 
+@given(st.from_regex(r"xn--[a-z0-9-]{1,12}", fullmatch=True))
+def test_an_a_label_is_what_its_unicode_form_reads_back_to(label: str) -> None:
+    try:
+        name = parse_hostname(label)
+    except InvalidValue:
+        return
+    assert display(name) != name
+    assert parse_hostname(display(name)) == name
+
+
 @given(hostnames, hostnames)
 def test_wire_form_of_host_names(hostname: str, domain: str) -> None:
     name = fqdn(parse_hostname(hostname.upper()), parse_domain(domain))

@@ -164,14 +164,13 @@ def _a_label(label: str, text: str, pointer: str) -> str:
 
 
 def _unicode_of(label: str) -> str | None:
-    """What an A-label stands for; None for any other label, and for one that Unicode would not read back to."""
+    """What an A-label stands for; None for any other label, and for one that IDNA 2008 does not allow."""
     if not label.startswith("xn--"):
         return None
     import idna
 
     try:
-        unicode_label = idna.ulabel(label)
-        return unicode_label if idna.alabel(unicode_label) == label.encode("ascii") else None
+        return idna.ulabel(label)
     except (idna.IDNAError, UnicodeError):
         return None
 

@@ -15,10 +15,10 @@ _MAC: Final = re.compile(
     r"|[0-9a-f]{4}([.:-])[0-9a-f]{4}\1[0-9a-f]{4}"  # Cisco with dots, Huawei with dashes
     r"|[0-9a-f]{6}[:-][0-9a-f]{6}"  # HP
     r"|[0-9a-f]{12}",
-    re.IGNORECASE | re.ASCII,
+    re.IGNORECASE,
 )
-_OCTETS: Final = re.compile(r"(?:[0-9a-f]{2}([:-]))?(?:[0-9a-f]{2}\1)*[0-9a-f]{2}|(?:[0-9a-f]{2})+", re.I | re.ASCII)
-_DURATION: Final = re.compile(r"([0-9]{1,12})([smhdw]?)", re.ASCII)
+_OCTETS: Final = re.compile(r"(?:[0-9a-f]{2}([:-]))?(?:[0-9a-f]{2}\1)*[0-9a-f]{2}|(?:[0-9a-f]{2})+", re.IGNORECASE)
+_DURATION: Final = re.compile(r"([0-9]{1,12})([smhdw]?)")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LONGEST_DURATION: Final = 2**31 - 1
 
