@@ -155,10 +155,16 @@ def _parse_label(label: str, text: str, pointer: str) -> str:
 
 
 def _a_label(label: str, text: str, pointer: str) -> str:
+    """As written if IDNA allows it, else in lower case: Cherokee is allowed in its capitals only."""
     import idna
 
+    composed = unicodedata.normalize("NFC", label)
     try:
-        return idna.alabel(unicodedata.normalize("NFC", label.lower())).decode("ascii")
+        return idna.alabel(composed).decode("ascii")
+    except (idna.IDNAError, UnicodeError):
+        pass
+    try:
+        return idna.alabel(unicodedata.normalize("NFC", composed.lower())).decode("ascii")
     except (idna.IDNAError, UnicodeError) as error:
         raise refusal(text, f"is not a name by IDNA 2008 ({error})", pointer) from None
 
