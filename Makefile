@@ -34,7 +34,7 @@ lint: $(STAMP)  ## formatting, lint, types and contracts, without the tests
 	@$(BIN)/lint-imports --no-logo
 
 docs: $(STAMP)  ## check the documents: links, examples, tables
-	@$(BIN)/pytest -q tests/house -k "docs or documents"
+	@$(BIN)/pytest -q tests/house/test_documents.py
 
 bench: $(STAMP)  ## measure allocation (long); results in bench/out
 	@$(BIN)/python -m bench.allocate
