@@ -1,0 +1,97 @@
+"""Leases that this node has seen granted, so that a renewal inside a promise needs no writer."""
+
+from collections import OrderedDict
+
+from msgspec import structs
+
+from tenure.model.leases import Lease
+from tenure.model.uses import LeaseCommit
+
+_RECENT = 4096
+_SHORTEST_REMNANT = 60
+_FROM_MEMORY = frozenset(("init-reboot", "renewing", "rebinding"))
+
+
+class Promises:
+    """Granted leases by address, the latest `capacity` of them.
+
+    Nothing is answered beyond what was made durable (`held_until`), nor to another client, nor on
+    another link. What is forgotten while an answer of the writer is under way stays
+    forgotten: take a `mark` before submitting, and give it to `remember`.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._leases: OrderedDict[int, tuple[str, float, Lease]] = OrderedDict()
+        self._tick = 0
+        self._forgotten: OrderedDict[int, int] = OrderedDict()
+        self._floor = 0
+
+    def __len__(self) -> int:
+        return len(self._leases)
+
+    def mark(self) -> int:
+        """The present moment, as `remember` wants it."""
+        return self._tick
+
+    def remember(self, mac: str, lease: Lease, mark: int) -> None:
+        """Keep a lease that was granted to `mac`, unless it was forgotten since `mark` or promises nothing."""
+        if lease.held_until is None or self._forgotten.get(lease.address, self._floor) > mark:
+            return
+        self._leases[lease.address] = (mac, lease.held_until.timestamp(), lease)
+        self._leases.move_to_end(lease.address)
+        if len(self._leases) > self._capacity:
+            self._leases.popitem(last=False)
+
+    def recall(self, use: LeaseCommit, now: float) -> Lease | None:
+        """The lease that answers `use` in full, if the whole of its time is promised already.
+
+        Args:
+            now: Seconds since 1970, of the clock that `held_until` was read from.
+        """
+        found = self._find(use)
+        return found[1] if found and now + found[1].lease_time <= found[0] else None
+
+    def remnant(self, use: LeaseCommit, now: float) -> Lease | None:
+        """For when the store is away: the lease, for what is left of its promise; None below a minute."""
+        found = self._find(use)
+        if found is None:
+            return None
+        until, lease = found
+        left = min(int(until - now), lease.lease_time)
+        return structs.replace(lease, lease_time=left) if left >= _SHORTEST_REMNANT else None
+
+    def _find(self, use: LeaseCommit) -> tuple[float, Lease] | None:
+        entry = self._leases.get(use.address)
+        if entry is None or use.form not in _FROM_MEMORY:
+            return None
+        mac, until, lease = entry
+        return (until, lease) if mac == use.client.mac and _on_link(use.place.link, lease) else None
+
+    def forget(self, address: int) -> None:
+        """Answer nothing about `address` until it is granted again."""
+        self._tick += 1
+        self._leases.pop(address, None)
+        self._forgotten[address] = self._tick
+        self._forgotten.move_to_end(address)
+        if len(self._forgotten) > _RECENT:
+            _, self._floor = self._forgotten.popitem(last=False)
+
+    def forget_subnet(self, subnet: str) -> None:
+        """Forget every lease of a subnet, by its id. Cost: linear in the leases remembered."""
+        self._tick += 1
+        self._floor = self._tick
+        self._forgotten.clear()
+        for address in [address for address, (_, _, lease) in self._leases.items() if lease.subnet == subnet]:
+            del self._leases[address]
+
+    def forget_all(self) -> None:
+        """Forget everything, what is under way included: after a lost feed, or in a new epoch."""
+        self._tick += 1
+        self._floor = self._tick
+        self._forgotten.clear()
+        self._leases.clear()
+
+
+def _on_link(link: int | None, lease: Lease) -> bool:
+    return link is not None and (link ^ lease.address) >> (32 - lease.prefix_length) == 0
