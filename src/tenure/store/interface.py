@@ -1,0 +1,437 @@
+"""All that the rest may ask of a store.
+
+One suite (`tenure.testing.store_contract`) holds every store to it. A store is
+used from one thread at a time for turns, and from any thread for reads.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from tenure.engine.facts import Facts, Wanted
+from tenure.engine.images import Image
+from tenure.model.access import Token
+from tenure.model.addressing import Network, Range, Subnet, Vrf
+from tenure.model.answers import HeldAddress, Holding, MachineWithInterfaces
+from tenure.model.dnsdata import Zone, ZoneChange
+from tenure.model.events import Entry
+from tenure.model.holding import Allocation, Claim
+from tenure.model.machines import Interface, Machine
+from tenure.model.placement import Block
+from tenure.model.topology import Location
+
+T = TypeVar("T")
+
+
+class DataRefused(Exception):  # noqa: N818 (it is a fact about a batch, not an error of a caller)
+    """The database refused the data of a batch, a bug: plan it again by halves."""
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The end of the ledger. `batch` is "" and `sequence` 0 while it is empty."""
+
+    epoch: str
+    sequence: int
+    batch: str
+    time: datetime | None
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """What an idempotency key brought before: the answer as it was encoded, and the change that made it."""
+
+    digest: bytes
+    change: str
+    answer: bytes
+
+
+class KeyUse(msgspec.Struct, frozen=True):
+    """An idempotency key that a use of this batch used: (actor, key, item) names it."""
+
+    actor: str
+    key: str
+    item: int
+    digest: bytes
+    change: str
+    answer: bytes
+
+
+class Batch(msgspec.Struct):
+    """One transaction's writing.
+
+    Attributes:
+        id: Random, and in every entry.
+        entries: In order, sequence by sequence without a gap.
+        rows: The net images, one a key (`Facts.net.values()`).
+        zone_changes: One a zone; each moves its zone's serial.
+        keys: Idempotency keys to remember.
+        digests: SHA-256 of new tokens' secrets, by token id.
+        epoch: The epoch from now on, where it changes.
+    """
+
+    id: str
+    entries: Sequence[Entry]
+    rows: Iterable[Image]
+    zone_changes: Sequence[ZoneChange] = ()
+    keys: Sequence[KeyUse] = ()
+    digests: dict[str, bytes] = {}
+    epoch: str | None = None
+
+
+class Held(NamedTuple):
+    """An open or still resting address as the allocator's memory needs it; the number is the address."""
+
+    subnet: str
+    number: int
+    lease: bool
+    cooling_until: datetime | None
+
+
+class Named(NamedTuple):
+    """An open allocation that has a name, as the zones need it."""
+
+    subnet: str
+    number: int
+    hostname: str
+
+
+class Tally(NamedTuple):
+    """How many open claims a network has at a location in a state, and for how many addresses a pending one asks."""
+
+    network: str
+    host: str | None
+    pending: bool
+    family: str
+    count: int
+    claims: int
+
+
+class Snapshot(Protocol):
+    """Everything as of one moment, for loading. Iterators stream; each may be used once."""
+
+    head: Head
+    vrfs: Sequence[Vrf]
+    locations: Sequence[Location]
+    networks: Sequence[Network]
+    subnets: Sequence[Subnet]
+    ranges: Sequence[Range]
+    zones: Sequence[Zone]
+    tokens: Sequence[tuple[Token, bytes]]
+    """Each with the SHA-256 of its secret."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Blocks that are owned, rack blocks before host blocks."""
+        ...
+
+    def held(self, now: datetime) -> Iterator[Held]:
+        """Open allocations, and closed ones that still rest after `now`."""
+        ...
+
+    def named(self) -> Iterator[Named]:
+        """Open allocations with a hostname."""
+        ...
+
+    def tallies(self) -> Iterator[Tally]:
+        """Open claims, counted."""
+        ...
+
+
+class Turn(Protocol):
+    """The writer's transaction: it holds the lock from the beginning to its end.
+
+    Leaving the context without `commit` rolls back.
+    """
+
+    head: Head
+    """Read after locking."""
+    now: datetime
+    """The database's clock (SQLite: the node's), read after locking, and never before `head.time`."""
+
+    def entries(self, after: int) -> list[Entry]:
+        """The ledger after a sequence, as seen under the lock."""
+        ...
+
+    def batch_at(self, sequence: int) -> str | None:
+        """Id of the batch that wrote this sequence, or None."""
+        ...
+
+    def facts(self, wanted: Wanted) -> Facts:
+        """Read by key: a bounded number of statements, however many keys."""
+        ...
+
+    def replays(self, keys: Iterable[tuple[str, str, int]]) -> dict[tuple[str, str, int], Replay]:
+        """Remembered idempotency keys among (actor, key, item)."""
+        ...
+
+    def apply(self, batch: Batch) -> None:
+        """Write the batch: one statement a table.
+
+        Raises:
+            DataRefused: The database refused some of it; the turn is over.
+            StoreUnavailable: The connection was lost; nothing was written.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Make it durable.
+
+        Raises:
+            OutcomeUnknown: The connection was lost, or a sync failed, while committing: ask `Store.committed`.
+        """
+        ...
+
+
+class Seen(NamedTuple, Generic[T]):
+    """A value, and the head of the ledger in the same snapshot."""
+
+    value: T
+    head: Head
+
+
+class Page(NamedTuple, Generic[T]):
+    """A part of a list; `next` asks for the part after it, and is None at the end."""
+
+    items: list[T]
+    next: str | None
+    head: Head
+
+
+class KnownAddress(NamedTuple):
+    """An address that is held, or rests, and everything that hangs on it."""
+
+    allocation: Allocation
+    claim: Claim
+    held: HeldAddress
+    interfaces: tuple[Interface, ...]
+    """Attached now; for a resting address, those that were attached at its end."""
+    machines: tuple[Machine, ...]
+    """Of the interfaces, and the one that the claim names."""
+
+
+class OwnedBlock(NamedTuple):
+    """A block and how many of its addresses are held."""
+
+    block: Block
+    in_use: int
+
+
+class Found(NamedTuple):
+    """A line of a search: `kind` is the noun, `label` what a person calls it."""
+
+    kind: str
+    id: str
+    label: str
+
+
+class Findings(NamedTuple):
+    """What a search understood its words to be (`address`, `prefix`, `mac` or `name`), and what it found."""
+
+    understood_as: str
+    items: list[Found]
+
+
+class Reads(Protocol):
+    """Lists and single things for people and programs, each in one snapshot, from any thread.
+
+    Lists take a cursor (`after`, as `Page.next` gave it; "" from the beginning) and a `limit` of 1 to 1000.
+    Filters are ids unless they say otherwise; an empty or absent filter is none. `q` is a prefix of a name.
+
+    Raises:
+        InvalidValue: The cursor is not one that a page gave, or the limit is out of bounds.
+        StoreUnavailable: The database cannot be reached.
+    """
+
+    def vrfs(self, after: str = "", limit: int = 100, *, q: str = "") -> Page[Vrf]:
+        """Open vrfs, by id."""
+        ...
+
+    def locations(
+        self, after: str = "", limit: int = 100, *, parent: str = "", kind: str = "", q: str = ""
+    ) -> Page[Location]:
+        """Open locations, by id."""
+        ...
+
+    def networks(self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "") -> Page[Network]:
+        """Open networks, by id."""
+        ...
+
+    def subnets(self, after: str = "", limit: int = 100, *, network: str = "", vrf: str = "") -> Page[Subnet]:
+        """Open subnets, by id."""
+        ...
+
+    def ranges(self, after: str = "", limit: int = 100, *, subnet: str = "") -> Page[Range]:
+        """Open ranges, by id."""
+        ...
+
+    def machines(
+        self, after: str = "", limit: int = 100, *, location: str = "", q: str = ""
+    ) -> Page[MachineWithInterfaces]:
+        """Open machines with their open interfaces, by id."""
+        ...
+
+    def claims(
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        network: str = "",
+        host: str = "",
+        machine: str = "",
+        project: str = "",
+        handle: str = "",
+        state: str = "",
+    ) -> Page[Holding]:
+        """Claims with the addresses they hold, by id. `state` is pending, bound or released; else all open ones."""
+        ...
+
+    def addresses(
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        now: datetime,
+        network: str = "",
+        location: str = "",
+        state: str = "",
+        q: str = "",
+    ) -> Page[KnownAddress]:
+        """Addresses by subnet and number; `state` allocated (the default) or cooling (at `now`).
+
+        `location` takes all places below it too. `q` is an address, a prefix, or how a hostname begins.
+        """
+        ...
+
+    def blocks(self, after: str = "", limit: int = 100, *, network: str = "", location: str = "") -> Page[OwnedBlock]:
+        """Open blocks with their use, oldest first."""
+        ...
+
+    def zones(self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "") -> Page[Zone]:
+        """Open zones with their serials, by id."""
+        ...
+
+    def tokens(self, after: str = "", limit: int = 100) -> Page[Token]:
+        """Open tokens, by id."""
+        ...
+
+    def vrf(self, name: str) -> Seen[Vrf | None]:
+        """An open vrf by name or id."""
+        ...
+
+    def location(self, name: str) -> Seen[Location | None]:
+        """An open location by name or id."""
+        ...
+
+    def network(self, name: str) -> Seen[Network | None]:
+        """An open network by name or id."""
+        ...
+
+    def subnet(self, name: str) -> Seen[Subnet | None]:
+        """An open subnet by id or, where only one vrf has it, by its prefix."""
+        ...
+
+    def range(self, name: str) -> Seen[Range | None]:
+        """An open range by id."""
+        ...
+
+    def machine(self, name: str) -> Seen[MachineWithInterfaces | None]:
+        """An open machine by name or id, with its open interfaces."""
+        ...
+
+    def zone(self, name: str) -> Seen[Zone | None]:
+        """An open zone by id or, where only one vrf has it, by name."""
+        ...
+
+    def token(self, name: str) -> Seen[Token | None]:
+        """An open token by name or id."""
+        ...
+
+    def claim(self, name: str) -> Seen[Holding | None]:
+        """A claim by id, open or released, with the addresses it holds."""
+        ...
+
+    def address(self, vrf: str, ip: str, now: datetime) -> Seen[KnownAddress | None]:
+        """Who holds an address; if nobody does, whose it was while it still rests at `now`."""
+        ...
+
+    def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Entry]:
+        """The ledger's entries about one address, in order."""
+        ...
+
+    def allocated_event(self, allocation: Allocation) -> Seen[Entry | None]:
+        """The `AddressAllocated` entry that gave an address, for `why`."""
+        ...
+
+    def search(self, q: str, limit: int = 100) -> Seen[Findings]:
+        """Open things by address, prefix, MAC in any spelling, name, handle or id: exact ones, then by beginning."""
+        ...
+
+    def token_by_digest(self, digest: bytes) -> Token | None:
+        """The open token whose secret has this SHA-256."""
+        ...
+
+    def zone_changes(self, zone: str, after: int) -> list[ZoneChange]:
+        """A zone's changes whose ledger sequence is above `after`, in order."""
+        ...
+
+
+class Store(Protocol):
+    """What is remembered, durably."""
+
+    @property
+    def reads(self) -> Reads:
+        """Lists and single things, for people and programs."""
+        ...
+
+    def prepare(self) -> None:
+        """Create or migrate the schema, under the lock; two first starts at once are safe.
+
+        Raises:
+            StoreUnavailable: The database is not there, is of a newer release, or does not sync its writes.
+        """
+        ...
+
+    def head(self) -> Head:
+        """The end of the ledger now."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Everything as of one moment."""
+        ...
+
+    def turn(self) -> AbstractContextManager[Turn]:
+        """Begin the writer's transaction and take the lock.
+
+        Raises:
+            StoreUnavailable: It could not be begun, or another node holds the lock for too long.
+        """
+        ...
+
+    def committed(self, batch: str) -> bool:
+        """Whether a batch is in the ledger. Takes the lock first, which waits for the old transaction to end.
+
+        Raises:
+            StoreUnavailable: It cannot be told yet.
+        """
+        ...
+
+    def entries(self, after: int, limit: int, kinds: Sequence[str] = ()) -> list[Entry]:
+        """The ledger after a sequence, in order, at most `limit` entries; of some kinds only, if any are named."""
+        ...
+
+    def wait(self, after: int, seconds: float) -> bool:
+        """Wait until the ledger may have grown past `after` (LISTEN on PostgreSQL, a poll each second behind it)."""
+        ...
+
+    def take_duty(self, name: str, owner: str, now: datetime, seconds: float) -> int | None:
+        """Take or keep a duty until `now + seconds`; its term, or None while another has it."""
+        ...
+
+    def forget_keys(self, before: datetime) -> int:
+        """Drop idempotency keys older than `before`; how many there were."""
+        ...
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        ...
