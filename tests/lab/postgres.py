@@ -14,7 +14,7 @@ from select import poll
 import psycopg
 from psycopg import sql
 
-from tests.lab.processes import Process, free_port
+from tests.lab.processes import Process, children_of, free_port
 
 SETTINGS = {
     "fsync": "on",
@@ -78,7 +78,7 @@ class Cluster:
     def kill9(self) -> None:
         """Kill the server and each of its backends, as a machine that loses its database would see it."""
         if self._process:
-            _kill_all([self._process.pid, *_children(self._process.pid)])
+            _kill_all([self._process.pid, *children_of(self._process.pid)])
             self._process.kill9()
             self._process = None
 
@@ -102,10 +102,6 @@ class Cluster:
         """Kill it and remove its directory."""
         self.kill9()
         shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def _children(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _kill_all(pids: Sequence[int]) -> None:

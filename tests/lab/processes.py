@@ -114,6 +114,19 @@ class Process:
         """Send one signal to the command itself; nothing if it has ended."""
         self._child.send_signal(number)
 
+    def freeze(self) -> None:
+        """Stop it in the middle of whatever it does (SIGSTOP), with its process group; returns when it stands still."""
+        os.killpg(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def thaw(self) -> None:
+        """Let it go on as if nothing had happened."""
+        os.killpg(self.pid, signal.SIGCONT)
+
+    def children(self) -> dict[int, str]:
+        """The processes that it started and that still run: id and command line."""
+        return {pid: line for pid in children_of(self.pid) if (line := _command_line(pid))}
+
     def wait(self, timeout: float = 20) -> int:
         """Its exit code (negative: the signal that ended it); fails after `timeout` seconds."""
         try:
@@ -144,6 +157,19 @@ class Process:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.kill9()
+
+
+def children_of(pid: int) -> list[int]:
+    """The ids of the processes that any thread of `pid` started and that still run."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(word) for path in lists for word in path.read_text().split()]
+
+
+def _command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ").decode()
+    except FileNotFoundError:
+        return ""
 
 
 def _answers(url: str, status: int) -> bool:

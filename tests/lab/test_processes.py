@@ -9,6 +9,10 @@ import pytest
 from tests.lab.processes import Process, free_port
 
 
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
 def test_a_line_is_awaited_and_output_kept() -> None:
     with Process([sys.executable, "-c", "print('one'); print('port 17'); input()"]) as process:
         assert process.wait_line(r"port (\d+)")[1] == "17"
@@ -40,3 +44,17 @@ def test_nothing_outlives_the_block() -> None:
     with Process(["tail", "-f", "/dev/null"]) as process:
         assert process.running
     assert not process.running
+
+
+def test_children_are_seen_and_a_frozen_process_stands_still(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    said.write_text("up\n")
+    with Process(["sh", "-c", f"tail -f {said} & wait"]) as process:
+        process.wait_line("up")
+        (line,) = process.children().values()
+        assert line == f"tail -f {said}"
+        process.freeze()
+        assert _state(process.pid) == "T"
+        process.thaw()
+        assert _state(process.pid) != "T"
+    assert process.wait() == -signal.SIGKILL
