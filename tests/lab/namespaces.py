@@ -1,6 +1,7 @@
 """Network namespaces joined by veth pairs and bridges; the host's own network is never touched."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from typing import Self
 
 from tests.lab.processes import Process
 
+SETTINGS = Path("/etc/netns")
 _numbers = count(1)
 
 
@@ -20,7 +22,7 @@ class Namespace:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.settings = Path("/etc/netns") / name
+        self.settings = SETTINGS / name
         self._processes: list[Process] = []
         self.settings.mkdir(parents=True)
         (self.settings / "resolv.conf").write_text("# Written for a test; nobody answers here.\n")
@@ -89,6 +91,7 @@ class Topology:
     """The namespaces of one test; a context manager that removes them all, last made first."""
 
     def __init__(self) -> None:
+        _sweep()
         self._prefix = f"tn{os.getpid()}x{next(_numbers)}"
         self._namespaces: list[Namespace] = []
 
@@ -123,6 +126,15 @@ class Topology:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         while self._namespaces:
             self._namespaces.pop().remove()
+
+
+def _sweep() -> None:
+    """Remove what test runs that were killed left behind."""
+    for path in SETTINGS.glob("tn*x*-*"):
+        run = re.match(r"tn(\d+)x", path.name)
+        if run and not Path("/proc", run[1]).exists():
+            subprocess.run(["ip", "netns", "delete", path.name], capture_output=True, check=False)
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _ip(*words: str) -> str:

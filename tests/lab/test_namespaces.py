@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.namespaces import Topology
+from tests.lab.namespaces import Namespace, Topology
+from tests.lab.processes import Process
 
 
 def _names() -> str:
@@ -42,3 +43,13 @@ def test_all_is_gone_after_a_failure(topology: Topology) -> None:
 def test_a_refused_command_is_told(topology: Topology) -> None:
     with pytest.raises(AssertionError, match="nonsense"):
         topology.namespace("inside").run(["sh", "-c", "echo nonsense >&2; exit 4"])
+
+
+def test_what_a_killed_run_left_is_swept(topology: Topology) -> None:
+    with Process(["true"]) as gone:
+        gone.wait()
+    left = Namespace(f"tn{gone.pid}x1-left")
+    with Topology():
+        assert left.name not in _names()
+        assert not left.settings.exists()
+    assert topology.namespace("mine").name in _names()
