@@ -1,0 +1,83 @@
+"""The application: nouns, the gate before them, and what the feed tells it."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from tenure.errors import NotFound
+from tenure.model.events import Entry
+from tenure.surfaces.api import claims
+from tenure.surfaces.api.auth import Gate, Tokens
+from tenure.surfaces.api.backing import Backing, Committed, Submitter
+from tenure.surfaces.api.metrics import Meter
+from tenure.surfaces.api.operations import Noun, mount
+from tenure.surfaces.api.problems import MethodNotAllowed, problem_response
+
+NOUNS: tuple[Noun, ...] = (claims.NOUN,)
+
+
+def create_api(doors: Submitter, committed: Committed, *, clock: Callable[[], datetime]) -> FastAPI:
+    """The REST API as an ASGI application.
+
+    `app.state.notice(entries)` is to be called with what the feed brings: tokens and names that changed are
+    forgotten, and callers that wait look again. `app.state.forget_token(id)` and `app.state.forget_tokens()`
+    forget at once.
+
+    Args:
+        doors: The way to the writer.
+        committed: The store, for reading only; used from threads of its own.
+        clock: The time, UTC.
+    """
+    app = FastAPI(title="Tenure", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    backing = Backing(doors, committed, clock)
+    tokens = Tokens(backing)
+    meter = Meter()
+    for noun in NOUNS:
+        for operation in noun.operations:
+            mount(app, backing, operation)
+    app.add_exception_handler(HTTPException, _unrouted)
+    app.add_middleware(Gate, backing=backing, tokens=tokens, meter=meter)
+
+    def notice(entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            _forget(entry, backing, tokens)
+        backing.bell.ring()
+
+    app.state.notice = notice
+    app.state.forget_token = tokens.forget
+    app.state.forget_tokens = tokens.forget
+    app.state.backing = backing
+    app.state.meter = meter
+    return app
+
+
+def _forget(entry: Entry, backing: Backing, tokens: Tokens) -> None:
+    noun = entry.event.kind.split(".")[1]
+    if noun == "token":
+        tokens.forget(entry.event.token.id)  # type: ignore[union-attr]
+    elif noun in ("location", "network"):
+        backing.names.forget()
+    elif noun == "ledger":
+        tokens.forget()
+        backing.names.forget()
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = sorted(_methods(request.app, request.scope))
+        return problem_response(MethodNotAllowed(f"{request.method} is not for this path.", allowed=allowed))
+    return problem_response(NotFound("There is nothing at this path.", kind="path", name=request.url.path))
+
+
+def _methods(app: FastAPI, scope: Any) -> set[str]:
+    found: set[str] = set()
+    for route in app.router.routes:
+        match, _ = route.matches(scope)
+        if match.value:
+            found |= getattr(route, "methods", set())
+    return found

@@ -1,0 +1,302 @@
+"""Claims: asking for addresses, binding, moving and giving them back."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.responses import Response
+
+from tenure.model.answers import HeldAddress, Holding
+from tenure.model.holding import ClaimRequest
+from tenure.model.policy import Family
+from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim
+from tenure.net.addresses import parse_address
+from tenure.net.identifiers import parse_mac
+from tenure.surfaces.api.operations import Asked, Noun, answer, gone
+from tenure.surfaces.api.schemas import (
+    AddressText,
+    Handle,
+    Hostname,
+    Input,
+    MacText,
+    Note,
+    Reference,
+)
+from tenure.surfaces.api.shape import LATER
+
+NOUN = Noun("claims")
+
+
+class ClaimIn(Input):
+    """A request for addresses."""
+
+    network: Reference
+    handle: Handle | None = None
+    subnet: Reference | None = None
+    host: Reference | None = None
+    machine: Reference | None = None
+    mac: MacText | None = None
+    hostname: Hostname | None = None
+    family: Family | None = None
+    address: AddressText | None = None
+    during_cooldown: bool = False
+    count: Annotated[int, Meta(ge=1, le=1024, description="Addresses of each family.", examples=[1])] = 1
+    project: Reference = "default"
+    purpose: Note = ""
+    static: bool = False
+    defer: bool = False
+
+
+LATER[ClaimIn] = frozenset({"contiguous", "expires", "queue", "harvest", "from", "shared", "on_override", "dns"})
+
+
+class ClaimOut(msgspec.Struct, kw_only=True):
+    """A claim and what it holds."""
+
+    id: str
+    state: str
+    handle: str
+    project: str
+    network: str
+    host: str | None
+    machine: str | None
+    mac: str | None
+    hostname: str | None
+    purpose: str
+    static: bool
+    since: datetime
+    bound: datetime | None
+    released: datetime | None
+    revision: int
+    addresses: tuple[HeldAddress, ...]
+
+
+class ReleaseIn(Input):
+    """What to release: the claim's id; with a handle too, both must name the same open claim."""
+
+    id: Reference
+    handle: Handle | None = None
+    project: Reference | None = None
+
+
+class BindIn(Input):
+    """Where a pending claim is used."""
+
+    host: Reference
+
+
+class RebindIn(Input):
+    """Where a claim moves to; `renumber` takes addresses near the new host instead of keeping the old ones."""
+
+    host: Reference
+    renumber: bool = False
+
+
+EXAMPLE = {"network": "prod", "handle": "nova:7f3c/port-1", "host": "compute-7", "hostname": "vm-17"}
+BOUND = ClaimOut(
+    id="4f1d2c3b4a5968778695",
+    state="bound",
+    handle="nova:7f3c/port-1",
+    project="default",
+    network="prod",
+    host="compute-7",
+    machine=None,
+    mac=None,
+    hostname="vm-17",
+    purpose="",
+    static=False,
+    since=datetime.fromisoformat("2026-11-24T15:00:00+00:00"),
+    bound=datetime.fromisoformat("2026-11-24T15:00:00+00:00"),
+    released=None,
+    revision=1,
+    addresses=(
+        HeldAddress(
+            ip="10.0.3.65",
+            prefix_length=24,
+            subnet="0a1b2c3d4e5f60718293",
+            gateway="10.0.3.1",
+            dns_servers=("10.0.3.2",),
+            block="10.0.3.64/28",
+            title="own",
+            name="vm-17.prod.example.",
+        ),
+    ),
+)
+PENDING = msgspec.structs.replace(BOUND, state="pending", host=None, bound=None, addresses=())
+RELEASED = msgspec.structs.replace(BOUND, state="released", released=BOUND.since, revision=2, addresses=())
+
+
+def use_of(asked: ClaimIn, where: str = "") -> ClaimAddresses:
+    """The use that a request for addresses is.
+
+    Raises:
+        InvalidValue: The MAC or the address cannot be read; `where` leads its pointer.
+    """
+    return ClaimAddresses(
+        handle=asked.handle,
+        request=ClaimRequest(
+            network=asked.network,
+            subnet=asked.subnet,
+            host=asked.host,
+            machine=asked.machine,
+            mac=None if asked.mac is None else parse_mac(asked.mac, where + "/mac"),
+            hostname=asked.hostname,
+            family=asked.family,
+            address=None if asked.address is None else str(parse_address(asked.address, where + "/address")),
+            during_cooldown=asked.during_cooldown,
+            count=asked.count,
+            project=asked.project,
+            purpose=asked.purpose,
+            static=asked.static,
+            defer=asked.defer,
+        ),
+    )
+
+
+async def shown(asked: Asked, holdings: list[Holding]) -> list[ClaimOut]:
+    """Claims as they are answered, with names for ids."""
+    names = asked.backing.names
+    await names.know({h.claim.network for h in holdings}, {h.claim.host for h in holdings if h.claim.host is not None})
+    return [_shown(holding, names.networks, names.locations) for holding in holdings]
+
+
+def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str]) -> ClaimOut:
+    claim = holding.claim
+    request = claim.request
+    return ClaimOut(
+        id=claim.id,
+        state=claim.state,
+        handle=claim.handle,
+        project=claim.project,
+        network=networks.get(claim.network, claim.network),
+        host=None if claim.host is None else locations.get(claim.host, claim.host),
+        machine=request.machine or claim.machine,
+        mac=request.mac,
+        hostname=request.hostname,
+        purpose=request.purpose,
+        static=request.static,
+        since=claim.since,
+        bound=claim.bound,
+        released=claim.until,
+        revision=claim.revision,
+        addresses=holding.addresses,
+    )
+
+
+def status_of(holding: Holding) -> int:
+    """202 while it is pending, 201 if it was made by this call, else 200."""
+    if holding.claim.state == "pending":
+        return 202
+    return 201 if holding.created else 200
+
+
+async def _answered(asked: Asked, use: Any, *, status: int | None = 200) -> Response:
+    reply = await asked.submit(use)
+    holding = reply.answer
+    assert isinstance(holding, Holding)
+    (claim,) = await shown(asked, [holding])
+    status = status or status_of(holding)
+    return answer(
+        claim,
+        status,
+        revision=claim.revision,
+        location=None if status == 200 else f"/v1/claims/{claim.id}",
+        replayed=reply.replayed,
+    )
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/claims",
+    "Claim addresses",
+    body=ClaimIn,
+    example=EXAMPLE,
+    gives={201: ClaimOut, 200: ClaimOut, 202: ClaimOut},
+    answers={201: BOUND, 200: BOUND, 202: PENDING},
+    refusals=("not_found", "conflict", "already_allocated", "exhausted"),
+    creates=True,
+)
+async def create(asked: Asked) -> Response:
+    """Ask for addresses under a handle of your own.
+
+    The same handle with the same content gets the same answer (200 instead of 201). On a `clustered` network
+    without a host, or with `defer`, the answer is 202 and the claim is pending until it is bound.
+    """
+    return await _answered(asked, use_of(asked.body), status=None)
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/claims/release",
+    "Release a claim by id and handle",
+    body=ReleaseIn,
+    example={"handle": "nova:7f3c/port-1", "id": "4f1d2c3b4a5968778695"},
+    gives={200: ClaimOut},
+    answers={200: RELEASED},
+    refusals=("not_found", "conflict"),
+)
+async def release_by_handle(asked: Asked) -> Response:
+    """Give the addresses of a claim back.
+
+    The id says which claim of the handle is meant, so that a late call frees nobody else's.
+    """
+    body = asked.body
+    return await _answered(asked, ReleaseClaim(claim=body.id, handle=body.handle, project=body.project))
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/claims/{claim}/bind",
+    "Bind a pending claim to a host",
+    body=BindIn,
+    example={"host": "compute-7"},
+    gives={200: ClaimOut},
+    answers={200: BOUND},
+    refusals=("not_found", "conflict", "exhausted"),
+)
+async def bind(asked: Asked) -> Response:
+    """Decide the addresses of a pending claim near the host. Repeating it gives the same answer."""
+    return await _answered(asked, BindClaim(claim=asked.path("claim"), host=asked.body.host))
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/claims/{claim}/rebind",
+    "Move a claim to another host",
+    body=RebindIn,
+    example={"host": "compute-8", "renumber": False},
+    gives={200: ClaimOut},
+    answers={200: BOUND},
+    refusals=("not_found", "conflict", "exhausted"),
+)
+async def rebind(asked: Asked) -> Response:
+    """Move a claim. On a soft boundary it keeps its addresses; on a hard one that is a conflict unless `renumber`."""
+    use = RebindClaim(claim=asked.path("claim"), host=asked.body.host, renumber=asked.body.renumber)
+    return await _answered(asked, use)
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/claims/{claim}/release",
+    "Release a claim",
+    gives={200: ClaimOut},
+    answers={200: RELEASED},
+    refusals=("not_found",),
+)
+async def release(asked: Asked) -> Response:
+    """Give the addresses of a claim back; they rest before they are given to anybody else. Repeatable."""
+    return await _answered(asked, ReleaseClaim(claim=asked.path("claim")))
+
+
+@NOUN.operation(
+    "DELETE",
+    "/v1/claims/{claim}",
+    "Release a claim",
+    gives={204: None},
+    refusals=("not_found",),
+)
+async def delete(asked: Asked) -> Response:
+    """Give the addresses of a claim back, and say no more."""
+    await asked.submit(ReleaseClaim(claim=asked.path("claim")))
+    return gone()

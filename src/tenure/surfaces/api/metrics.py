@@ -1,0 +1,46 @@
+"""What this process counts, for Prometheus."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import Scope
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
+
+
+class Meter:
+    """One application's counts."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "tenure_api_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
+        )
+        self._seconds = Histogram(
+            "tenure_api_request_seconds",
+            "Time to answer.",
+            ("method", "route"),
+            buckets=_BUCKETS,
+            registry=self.registry,
+        )
+        self._sequence = Gauge(
+            "tenure_ledger_sequence", "Latest place in the ledger known to this process.", registry=self.registry
+        )
+        self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+
+    def count(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count one request under the route that served it."""
+        operation = scope.get("operation", "")
+        key = (scope["method"] if operation else "", operation, status)
+        if key not in self._children:
+            self._children[key] = (
+                self._requests.labels(key[0], operation, str(status)),
+                self._seconds.labels(key[0], operation),
+            )
+        counter, histogram = self._children[key]
+        counter.inc()
+        histogram.observe(seconds)
+
+    def text(self, sequence: int) -> bytes:
+        """All of it in Prometheus' text form."""
+        self._sequence.set(sequence)
+        return generate_latest(self.registry)

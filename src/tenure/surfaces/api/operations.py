@@ -1,0 +1,331 @@
+"""An operation: one method of one path, as data. What it takes and gives is both served and documented from it."""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from tenure.errors import EpochChanged, InvalidValue, StaleRevision, StoreUnavailable, TenureError
+from tenure.model.access import Token
+from tenure.model.answers import Failure, Reply
+from tenure.model.uses import Submission, Use
+from tenure.surfaces.api.backing import Backing, epoch_of, place_of, position_of
+from tenure.surfaces.api.bodies import LIMIT, Disconnected, check_media_type, decode, read_body
+from tenure.surfaces.api.problems import problem_response, refusal
+from tenure.surfaces.api.schemas import Change, Read
+from tenure.surfaces.api.shape import refuse
+
+JSON: Final = "application/json"
+_ENCODER = msgspec.json.Encoder()
+_CATCH_UP = 10.0
+_STEP = 1.0
+_LONGEST_KEY = 255
+_UNCONDITIONAL = None
+
+Run = Callable[["Asked"], Awaitable[Response]]
+
+
+class Operation(msgspec.Struct, kw_only=True):
+    """One method of one path.
+
+    Attributes:
+        name: The operationId.
+        query: Schema of the query parameters.
+        body: Schema of the request's body, or None.
+        example: A body to show. answers: an example value by status; None is no content.
+        gives: Schema of the answer by status.
+        refusals: Codes of errors that it may meet, beside those that every operation may.
+        creates: Whether it makes something new, so that there is no revision to match.
+        optional: Whether the body may be left out.
+    """
+
+    method: str
+    path: str
+    name: str
+    noun: str
+    run: Run
+    summary: str
+    description: str = ""
+    query: type = Read
+    body: Any = None
+    example: Any = None
+    gives: dict[int, Any] = {}
+    answers: dict[int, Any] = {}
+    refusals: tuple[str, ...] = ()
+    creates: bool = False
+    optional: bool = False
+    limit: int = LIMIT
+    media: str = JSON
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change anything."""
+        return self.method != "GET"
+
+
+class Noun:
+    """The operations of one noun, in the order in which they are documented."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.operations: list[Operation] = []
+
+    def operation(self, method: str, path: str, summary: str, **rest: Any) -> Callable[[Run], Run]:
+        """Register what follows as an operation; see `Operation`."""
+
+        def register(run: Run) -> Run:
+            rest.setdefault("query", Read if method == "GET" else Change)
+            description = (run.__doc__ or "").strip()
+            self.operations.append(
+                Operation(
+                    method=method,
+                    path=path,
+                    name=f"{run.__name__}_{self.name}".replace("-", "_"),
+                    noun=self.name,
+                    run=run,
+                    summary=summary,
+                    description=description,
+                    **rest,
+                )
+            )
+            return run
+
+        return register
+
+
+class Asked:
+    """One request, decoded: what an operation is given.
+
+    Attributes:
+        query: The query parameters, as the operation's `query`.
+        body: The body, as the operation's `body`; None without one.
+        position: Place in the ledger that the answer reflects.
+    """
+
+    __slots__ = ("_digest", "_if_match", "_key", "backing", "body", "operation", "position", "query", "request")
+
+    def __init__(self, request: Request, backing: Backing, operation: Operation) -> None:
+        self.request = request
+        self.backing = backing
+        self.operation = operation
+        self.query: Any = None
+        self.body: Any = None
+        self.position = ""
+        self._key = ""
+        self._digest = b""
+        self._if_match: int | None = _UNCONDITIONAL
+
+    @property
+    def token(self) -> Token:
+        """Whose request it is."""
+        token: Token = self.request.scope["token"]
+        return token
+
+    def path(self, name: str) -> str:
+        """A parameter of the path."""
+        value: str = self.request.path_params[name]
+        if "\0" in value:
+            raise InvalidValue(f"{name} in the path must not contain a NUL character.", parameter=name)
+        return value
+
+    def submission(self, use: Use, item: int = 0) -> Submission:
+        """`use` with this request's circumstances."""
+        scope = self.request.scope
+        return Submission(
+            use=use,
+            actor="token:" + self.token.name,
+            source=scope["client"][0] if scope.get("client") else "",
+            request_id=self.request.headers.get("x-request-id", "")[:64],
+            dry_run=self.query.dry_run if self.operation.changes else False,
+            if_match=self._if_match,
+            key=self._key,
+            item=item,
+            digest=self._digest,
+        )
+
+    async def submit(self, use: Use) -> Reply:
+        """Have one use decided; its reply is no failure.
+
+        Raises:
+            TenureError: The writer refused it.
+        """
+        (reply,) = await self.submit_all([self.submission(use)])
+        if isinstance(reply.answer, Failure):
+            raise refusal(reply.answer)
+        return reply
+
+    async def submit_all(self, submissions: list[Submission]) -> list[Reply]:
+        """Have them decided; a refused one's reply carries a `Failure`."""
+        replies = await self.backing.doors.submit(submissions)
+        if replies:
+            self.position = max((reply.sequence for reply in replies), key=place_of)
+            self.backing.advance(self.position)
+            self.backing.bell.ring()
+        return replies
+
+    async def look(self, work: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """Read committed state: what a method of `Reads` gives, which is a `Seen` or a `Page`.
+
+        `work` gets the reads and what follows, in a thread of its own.
+        """
+        seen = await self.backing.read(partial(work, self.backing.committed.reads, *args, **named))
+        self.position = position_of(seen.head)
+        self.backing.advance(self.position)
+        return seen
+
+    async def prepare(self) -> None:
+        """Decode query, headers and body; wait for `at_least`."""
+        self._read_query()
+        if self.operation.changes:
+            await self._read_change()
+        elif self.query.at_least is not None:
+            await self._catch_up(self.query.at_least)
+
+    def _read_query(self) -> None:
+        shape = self.operation.query
+        if not self.request.scope["query_string"]:
+            self.query = shape()
+            return
+        sent = dict(self.request.query_params)
+        try:
+            self.query = msgspec.convert(sent, shape, strict=False)
+        except msgspec.ValidationError:
+            error = refuse(shape, _loosened(sent, shape))
+            parameter = str(error.facts.pop("pointer", "")).lstrip("/")
+            raise InvalidValue(
+                "In the query, " + error.message.lstrip("/"), parameter=parameter, **error.facts
+            ) from None
+        for name, value in sent.items():
+            if "\0" in value:
+                raise InvalidValue(f"In the query, {name} must not contain a NUL character.", parameter=name)
+
+    async def _read_change(self) -> None:
+        headers = self.request.headers
+        operation = self.operation
+        body = await read_body(self.request.receive, headers.get("content-length"), operation.limit)
+        if operation.body is not None and (body or not operation.optional):
+            check_media_type(headers.get("content-type"))
+            self.body = decode(body, _decoder(operation), operation.body)
+        elif body and operation.body is None:
+            raise InvalidValue("This operation takes no body.", pointer="")
+        self._if_match = _if_match(headers.get("if-match"), operation)
+        self._key = _key(headers.get("idempotency-key"))
+        if self._key:
+            self._digest = self._digest_of(body)
+
+    def _digest_of(self, body: bytes) -> bytes:
+        scope = self.request.scope
+        asked = f"{scope['method']} {scope['path']}?".encode() + scope["query_string"] + b"\n"
+        return hashlib.sha256(asked + body).digest()
+
+    async def _catch_up(self, wanted: str) -> None:
+        waited = 0.0
+        while True:
+            head = await self.backing.read(self.backing.committed.head)
+            self.backing.advance(position_of(head))
+            if head.epoch != epoch_of(wanted):
+                raise EpochChanged("The ledger started a new epoch: start over from the present.", epoch=head.epoch)
+            if head.sequence >= place_of(wanted):
+                return
+            if waited >= _CATCH_UP:
+                raise StoreUnavailable(f"This node has not caught up with {wanted}.", sequence=self.backing.position)
+            await self.backing.bell.wait(_STEP)
+            waited += _STEP
+
+
+def mount(app: FastAPI, backing: Backing, operation: Operation) -> None:
+    """Serve an operation."""
+
+    async def endpoint(request: Request) -> Response:
+        request.scope["operation"] = operation.path
+        asked = Asked(request, backing, operation)
+        try:
+            await asked.prepare()
+            response = await operation.run(asked)
+        except TenureError as error:
+            response = problem_response(error)
+        except Disconnected:
+            response = Response(status_code=400)
+        if asked.position:
+            response.headers["Tenure-Sequence"] = asked.position
+        return response
+
+    app.add_api_route(
+        operation.path, endpoint, methods=[operation.method], name=operation.name, include_in_schema=False
+    )
+
+
+def answer(
+    value: Any, status: int = 200, *, revision: int | None = None, location: str | None = None, replayed: bool = False
+) -> Response:
+    """A value as JSON."""
+    headers = {}
+    if revision is not None:
+        headers["ETag"] = f'"{revision}"'
+    if location is not None:
+        headers["Location"] = location
+    if replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return Response(_ENCODER.encode(value), status, headers, JSON)
+
+
+def gone() -> Response:
+    """204: it is done, and there is nothing to show."""
+    return Response(status_code=204)
+
+
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {}
+
+
+def _decoder(operation: Operation) -> msgspec.json.Decoder[Any]:
+    decoder = _DECODERS.get(operation.name)
+    if decoder is None:
+        decoder = _DECODERS[operation.name] = msgspec.json.Decoder(operation.body)
+    return decoder
+
+
+def _loosened(sent: dict[str, str], shape: type) -> dict[str, Any]:
+    """The parameters that can be read one by one as what they should be; the others stay text."""
+    types = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
+    return {name: _lax(value, types[name]) if name in types else value for name, value in sent.items()}
+
+
+def _lax(value: str, shape: Any) -> Any:
+    for loose in (bool, int):
+        try:
+            found = msgspec.convert(value, loose, strict=False)
+            msgspec.convert(found, shape)
+        except msgspec.ValidationError:
+            continue
+        return found
+    return value
+
+
+def _if_match(header: str | None, operation: Operation) -> int | None:
+    if header is None:
+        return None
+    tag = header.strip()
+    if operation.creates:
+        raise StaleRevision("There is nothing here yet that If-Match could match.")
+    if tag == "*":
+        return None
+    if "," in tag:
+        raise InvalidValue("Send one revision in If-Match.", header="If-Match")
+    number = tag.removeprefix('"').removesuffix('"')
+    if not (number.isascii() and number.isdecimal() and len(number) <= 15 and tag == f'"{number}"'):
+        raise StaleRevision(f"{tag[:64]} is no revision of this; revisions are as in ETag.")
+    return int(number)
+
+
+def _key(header: str | None) -> str:
+    if header is None:
+        return ""
+    if not (0 < len(header) <= _LONGEST_KEY and header.isascii() and header.isprintable()):
+        raise InvalidValue(
+            f"Idempotency-Key must have 1 to {_LONGEST_KEY} printable ASCII characters.", header="Idempotency-Key"
+        )
+    return header

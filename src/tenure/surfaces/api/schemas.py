@@ -1,0 +1,151 @@
+"""The fields that the nouns share, with their bounds, and the query parameters that every operation knows."""
+
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tenure.model.policy import Dhcp
+
+_PRINTABLE = r"^[^\x00-\x1f\x7f]+(?![\s\S])"
+
+Name = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=253,
+        pattern=_PRINTABLE,
+        description="1 to 253 characters, no control characters",
+        examples=["prod"],
+    ),
+]
+Handle = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=512,
+        pattern=r"^(?!dhcp:)[^\x00-\x1f\x7f]+(?![\s\S])",
+        description="1 to 512 characters, no control characters, not beginning with `dhcp:`",
+        examples=["nova:7f3c/port-1"],
+    ),
+]
+Reference = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=253,
+        pattern=_PRINTABLE,
+        description="a name or an id, 1 to 253 characters, no control characters",
+        examples=["prod"],
+    ),
+]
+Note = Annotated[str, Meta(max_length=1024, description="At most 1,024 characters.")]
+AddressText = Annotated[
+    str, Meta(min_length=2, max_length=45, description="An IPv4 or IPv6 address.", examples=["10.0.3.65"])
+]
+PrefixText = Annotated[
+    str,
+    Meta(min_length=4, max_length=49, description="A prefix without host bits.", examples=["10.0.3.0/24"]),
+]
+MacText = Annotated[
+    str,
+    Meta(
+        min_length=11, max_length=17, description="A MAC address in any usual spelling.", examples=["52:54:00:0a:0b:0c"]
+    ),
+]
+Hostname = Annotated[
+    str,
+    Meta(min_length=1, max_length=253, pattern=_PRINTABLE, description="a host name", examples=["vm-17"]),
+]
+Seconds30Days = Annotated[int, Meta(ge=0, le=30 * 86400, description="Seconds, at most 30 days.", examples=[300])]
+Ttl = Annotated[int, Meta(ge=0, le=7 * 86400, description="Seconds, at most a week.", examples=[300])]
+LeaseTime = Annotated[int, Meta(ge=60, le=30 * 86400, description="Seconds, at most 30 days.", examples=[3600])]
+LengthV4 = Annotated[int, Meta(ge=8, le=32, description="A prefix length.", examples=[28])]
+LengthV6 = Annotated[int, Meta(ge=16, le=128, description="A prefix length.", examples=[122])]
+OptionName = Annotated[str, Meta(min_length=1, max_length=64, pattern=_PRINTABLE, description="an option")]
+OptionText = Annotated[str, Meta(max_length=1024)]
+OptionNumber = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+OptionValue = OptionText | OptionNumber | Annotated[list[OptionText], Meta(max_length=64)]
+
+
+class Input(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a caller sends: unknown fields are refused by name."""
+
+
+class Patch(Input):
+    """What a PATCH sends: only the fields to change."""
+
+    def changes(self) -> dict[str, object]:
+        """The fields that were sent, as plain values."""
+        found = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: msgspec.to_builtins(value) for name, value in found.items() if value is not UNSET}
+
+
+class DhcpIn(Patch):
+    """DHCP settings; what is left out follows the network, then the defaults."""
+
+    enabled: bool | UnsetType | None = UNSET
+    lease_time: LeaseTime | UnsetType | None = UNSET
+    authoritative: bool | UnsetType | None = UNSET
+    options: Annotated[dict[OptionName, OptionValue], Meta(max_length=128)] | UnsetType = UNSET
+
+
+DhcpOut = Dhcp
+
+T = TypeVar("T")
+
+
+class Page(msgspec.Struct, Generic[T]):
+    """A page of a list; `next` is the cursor of the next one, or null at the end."""
+
+    items: list[T]
+    next: str | None = None
+
+
+Limit = Annotated[int, Meta(ge=1, le=1000, description="How many at most.", examples=[100])]
+Cursor = Annotated[str, Meta(min_length=1, max_length=1024, description="`next` of the page before.")]
+Sequence = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        pattern=r"^[0-9A-Za-z_-]{1,40}:[0-9]{1,19}(?![\s\S])",
+        description="a place in the ledger, `epoch:sequence`",
+        examples=["5f1c:4711"],
+    ),
+]
+Wait = Annotated[
+    str,
+    Meta(
+        pattern=r"^([1-9]|[1-5][0-9]|60)s?(?![\s\S])",
+        description="seconds to wait, 1 to 60, as `30s`",
+        examples=["30s"],
+    ),
+]
+
+
+class Read(Input):
+    """Query of a read."""
+
+    at_least: Sequence | None = None
+
+
+class List(Read):
+    """Query of a list."""
+
+    limit: Limit = 100
+    after: Cursor | None = None
+
+
+class Change(Input):
+    """Query of a change."""
+
+    dry_run: Annotated[bool, Meta(description="Answer what would happen, record nothing.")] = False
+
+
+class Nothing(msgspec.Struct):
+    """No content."""
+
+
+def present(values: dict[str, Any]) -> dict[str, Any]:
+    """The values that were sent."""
+    return {name: value for name, value in values.items() if value is not UNSET and value is not None}
