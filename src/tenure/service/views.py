@@ -1,0 +1,355 @@
+"""Views of the ledger in other processes of this node, kept in step commit by commit.
+
+Nothing is answered before this node's DNS and DHCP say so too: after each commit
+the writer's thread pushes it to every view and waits for their acks. It does so with
+plain blocking sockets, because a hop through an event loop and back costs more than the push.
+A view that is too slow is let go; it answers nothing until it has caught up.
+"""
+
+import asyncio
+import os
+import select
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+
+from tenure.errors import TenureError
+from tenure.service.feed import Committed, cursor, parse_cursor
+from tenure.service.frames import Ack, Follow, Following, Frame, FrameError, Push, StartOver, Unpacker, pack
+
+PATIENCE: Final = 0.25
+"""Seconds that a commit waits for the views at most."""
+RING_COMMITS: Final = 8192
+RING_BYTES: Final = 32 * 1024 * 1024
+"""What is kept for views that come back: this many commits, and bytes, at most."""
+
+_READ = 64 * 1024
+_BUFFER = 4 * 1024 * 1024
+_SLOWEST_RETRY = 0.5
+
+
+class _Ring:
+    """The latest commits, encoded; `base` is the sequence before the oldest of them."""
+
+    def __init__(self, base: int) -> None:
+        self.base = base
+        self._kept: deque[tuple[int, bytes]] = deque()
+        self._bytes = 0
+
+    def clear(self, base: int) -> None:
+        self.base = base
+        self._kept.clear()
+        self._bytes = 0
+
+    def add(self, sequence: int, frame: bytes) -> None:
+        self._kept.append((sequence, frame))
+        self._bytes += len(frame)
+        while len(self._kept) > RING_COMMITS or self._bytes > RING_BYTES:
+            self.base, dropped = self._kept.popleft()
+            self._bytes -= len(dropped)
+
+    def after(self, sequence: int) -> bytes:
+        """What a view that holds everything up to `sequence` lacks."""
+        return b"".join(frame for last, frame in self._kept if last > sequence)
+
+
+class _View:
+    """One process that follows, as the ledger's process sees it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self.name = ""
+        self.acked = 0
+        self._unpacker = Unpacker()
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def receive(self) -> list[Frame]:
+        """What has come; raises OSError or FrameError where the view is of no use any more."""
+        data = self.socket.recv(_READ)
+        if not data:
+            raise ConnectionResetError
+        return list(self._unpacker.feed(data))
+
+    def take_acks(self) -> None:
+        for frame in self.receive():
+            if not isinstance(frame, Ack):
+                raise FrameError(f"{type(frame).__name__} is no ack")
+            self.acked = max(self.acked, frame.sequence)
+
+
+class Publisher:
+    """The side of the ledger's process. `publish` is for the writer's thread alone.
+
+    Args:
+        listener: A listening Unix socket; it outlives this process, so that views wait in its backlog.
+        epoch: The ledger's, and `sequence` its head, as the writer loaded it.
+        dropped: Called with a view's name when it was too slow.
+    """
+
+    def __init__(self, listener: socket.socket, epoch: str, sequence: int, dropped: Callable[[str], None]) -> None:
+        self._listener = listener
+        self._epoch = epoch
+        self._sequence = sequence
+        self._dropped = dropped
+        self._ring = _Ring(sequence)
+        self._views: list[_View] = []
+        self._lock = threading.Lock()
+        self.drops = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the views that follow now."""
+        with self._lock:
+            return sorted(view.name for view in self._views)
+
+    def start(self) -> None:
+        """Admit the views that wait already, then all that come; call before the writer's first turn."""
+        self._listener.setblocking(False)
+        with suppress(BlockingIOError):
+            while True:
+                self._admit(self._listener.accept()[0])
+        self._listener.setblocking(True)
+        threading.Thread(target=self._accept, name="views", daemon=True).start()
+
+    def publish(self, committed: Committed) -> None:
+        """Push one transaction to every view and wait until all have taken it, or were let go.
+
+        Cost: one encoding, and a send and a receive a view.
+        """
+        frame = pack(Push(committed))
+        with self._lock:
+            if committed.epoch != self._epoch:
+                self._start_epoch(committed)
+            self._sequence = committed.sequence
+            self._ring.add(committed.sequence, frame)
+            deadline = time.monotonic() + PATIENCE
+            behind = [view for view in self._views if view.acked < committed.sequence]
+            behind = [view for view in behind if self._send(view, frame)]
+            self._await_acks(behind, committed.sequence, deadline)
+
+    def close(self) -> None:
+        """Let go of every view."""
+        with self._lock:
+            for view in tuple(self._views):
+                self._forget(view)
+
+    def _start_epoch(self, committed: Committed) -> None:
+        self._epoch = committed.epoch
+        self._ring.clear(committed.sequence)
+        for view in tuple(self._views):
+            self._forget(view)
+
+    def _await_acks(self, behind: list[_View], sequence: int, deadline: float) -> None:
+        poll = select.poll()
+        waiting = {view.fileno(): view for view in behind}
+        for number in waiting:
+            poll.register(number, select.POLLIN)
+        while waiting:
+            ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+            if not ready:
+                break
+            for number, _ in ready:
+                view = waiting[number]
+                if not self._heard(view) or view.acked >= sequence:
+                    poll.unregister(number)
+                    del waiting[number]
+        for view in waiting.values():
+            self._drop(view)
+
+    def _heard(self, view: _View) -> bool:
+        try:
+            view.take_acks()
+        except (OSError, FrameError):
+            self._forget(view)
+            return False
+        return True
+
+    def _send(self, view: _View, data: bytes) -> bool:
+        try:
+            view.socket.sendall(data)
+        except TimeoutError:
+            self._drop(view)
+        except OSError:
+            self._forget(view)
+        else:
+            return True
+        return False
+
+    def _drop(self, view: _View) -> None:
+        self.drops += 1
+        self._forget(view)
+        self._dropped(view.name)
+
+    def _forget(self, view: _View) -> None:
+        self._views.remove(view)
+        view.socket.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                self._admit(self._listener.accept()[0])
+
+    def _admit(self, sock: socket.socket) -> None:
+        sock.settimeout(PATIENCE)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+        view = _View(sock)
+        try:
+            asked = view.receive()
+            if len(asked) != 1 or not isinstance(asked[0], Follow):
+                raise FrameError("a view begins with Follow")
+            epoch, sequence = parse_cursor(asked[0].position)
+        except (OSError, FrameError, TenureError):
+            sock.close()
+            return
+        view.name, view.acked = asked[0].name, sequence
+        with self._lock:
+            self._begin(view, epoch)
+
+    def _begin(self, view: _View, epoch: str) -> None:
+        self._views.append(view)
+        if epoch != self._epoch or view.acked < self._ring.base:
+            self._send(view, pack(StartOver()))
+            if view in self._views:
+                self._forget(view)
+            return
+        begun = pack(Following(cursor(self._epoch, self._sequence), os.getpid()))
+        self._send(view, begun + self._ring.after(view.acked))
+
+
+class View(Protocol):
+    """What a process shows of the ledger."""
+
+    async def load(self) -> str:
+        """Take everything from the store, in place of what was there; the place it is of, as a cursor."""
+        ...
+
+    async def apply(self, committed: Committed) -> None:
+        """Take in one transaction: when this returns, the process answers accordingly."""
+        ...
+
+    def settle(self, ready: bool) -> None:
+        """Whether the view may be answered from; it is not while it may lack something that was answered elsewhere."""
+        ...
+
+
+class Subscriber:
+    """The side of a view's process. For one event loop.
+
+    While the ledger's process is dead, nothing is committed here, and the view stays as good as it was; when that
+    process lets this one go, the view is not answered from until it has caught up. Which of both it was,
+    the death of the process tells.
+
+    Args:
+        path: The socket, `<data>/views.sock`.
+        name: For the log.
+    """
+
+    def __init__(self, path: Path, name: str, view: View) -> None:
+        self._path = path
+        self._name = name
+        self._view = view
+        self._position = ""
+        self.loads = 0
+
+    @property
+    def position(self) -> str:
+        """The place in the ledger that the view shows, as a cursor; empty before the first load."""
+        return self._position
+
+    async def run(self) -> None:
+        """Load and follow, for ever.
+
+        Raises:
+            TenureError: The view cannot be loaded: the store is not there.
+        """
+        retry = 0.01
+        while True:
+            if not self._position:
+                self._position = await self._view.load()
+                self.loads += 1
+            try:
+                reader, writer = await asyncio.open_unix_connection(str(self._path), limit=_BUFFER)
+            except OSError:
+                await asyncio.sleep(retry)
+                retry = min(retry * 2, _SLOWEST_RETRY)
+                continue
+            retry = 0.01
+            try:
+                await self._follow(reader, writer)
+            finally:
+                writer.transport.abort()
+
+    async def _follow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(pack(Follow(self._name, self._position)))
+        unpacker = Unpacker()
+        goal: int | None = None
+        ledger = -1
+        try:
+            while data := await _read(reader):
+                for frame in unpacker.feed(data):
+                    if isinstance(frame, Following):
+                        goal = parse_cursor(frame.position)[1]
+                        ledger = _watch(frame.pid)
+                    elif isinstance(frame, Push):
+                        await self._take(frame.committed)
+                        writer.write(pack(Ack(frame.committed.sequence)))
+                    elif isinstance(frame, StartOver):
+                        self._position = ""
+                    if goal is not None and parse_cursor(self._position)[1] >= goal:
+                        goal = None
+                        self._view.settle(True)
+            if not self._position or not await _ended(ledger):
+                self._view.settle(False)
+        finally:
+            if ledger >= 0:
+                os.close(ledger)
+
+    async def _take(self, committed: Committed) -> None:
+        epoch, held = parse_cursor(self._position)
+        if committed.epoch == epoch and committed.sequence > held:
+            await self._view.apply(_newer(committed, held))
+            self._position = cursor(epoch, committed.sequence)
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.read(_BUFFER)
+    except OSError:
+        return b""
+
+
+def _newer(committed: Committed, held: int) -> Committed:
+    """What of a transaction lies beyond `held`: several may come as one where another node made them."""
+    if not committed.entries or committed.entries[0].sequence > held:
+        return committed
+    return msgspec.structs.replace(
+        committed,
+        entries=tuple(entry for entry in committed.entries if entry.sequence > held),
+        zone_changes=tuple(change for change in committed.zone_changes if change.sequence > held),
+    )
+
+
+def _watch(pid: int) -> int:
+    """A descriptor that becomes readable when the process ends; -1 if it has ended already."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return -1
+
+
+async def _ended(ledger: int) -> bool:
+    """Whether the ledger's process has died; its sockets close a moment before it is seen to be dead."""
+    if ledger < 0:
+        return False
+    poll = select.poll()
+    poll.register(ledger, select.POLLIN)
+    return bool(await asyncio.to_thread(poll.poll, 100))
