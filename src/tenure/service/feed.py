@@ -20,18 +20,24 @@ PAGE: Final = 1000
 class Committed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One transaction, as it is told to the views of this node; in the order of sequences.
 
-    A view that sees another `epoch` than its own drops what it has and loads everything.
+    A view at `since` or later, but before `sequence`, takes it in; one at `sequence` or later has it already; one
+    before `since` has missed something. That one, one that sees another epoch than its own, and every one
+    that is told to `start_over`, drops what it has and loads everything.
 
     Attributes:
         epoch: The epoch of the ledger, from this transaction on.
         sequence: Place of the transaction's last entry.
-        entries: In order; empty after a reload (a new epoch), where there is nothing to add to.
+        since: Place of the last entry before this transaction.
+        start_over: A new epoch, or the writer had to load everything itself.
+        entries: In order; none where views start over.
         zone_changes: Net changes, one a zone, each with the serial to move to; none for zones in `reload`.
         reload: Ids of zones that came, went or changed as a whole: read them again, or drop them if they are gone.
     """
 
     epoch: str
     sequence: int
+    since: int = 0
+    start_over: bool = False
     entries: tuple[Entry, ...] = ()
     zone_changes: tuple[ZoneChange, ...] = ()
     reload: tuple[str, ...] = ()

@@ -1,0 +1,259 @@
+"""What events mean for zones: net changes and serials, and whole zones to load.
+
+Automatic records are not stored; they follow from open allocations that have a
+name, by `tenure.naming.records`. The net of a transaction is computed when it is
+made, with the state at each of its changes, because it cannot be derived later.
+Every node computes the same from the same entries.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final, NamedTuple
+
+import msgspec
+
+from tenure.engine.images import Image
+from tenure.engine.state import State
+from tenure.errors import InvalidValue
+from tenure.model import events as e
+from tenure.model.addressing import Network, Subnet
+from tenure.model.dnsdata import Record, Zone, ZoneChange
+from tenure.naming import records, serial
+from tenure.naming.hostnames import fqdn
+from tenure.naming.reverse import zone_at
+from tenure.net.addresses import Address, parse_address, parse_prefix
+from tenure.store.interface import Named, Snapshot
+
+ZoneNamed = Callable[[str, str], Zone | None]
+"""The zone of a vrf with a name, or None."""
+Serials = dict[str, int]
+"""Current serial by zone id."""
+
+_OF_ADDRESSES: Final = frozenset(
+    (e.AddressAllocated, e.AddressReleased, e.LeasePromised, e.BlockOwned, e.BlockSurrendered)
+    + (e.ClaimDeferred, e.ClaimBound, e.ClaimRebound, e.ClaimReleased)
+)
+
+
+class Link(NamedTuple):
+    """How the addresses of one subnet are called: its domain, where names and pointers go, and for how long."""
+
+    vrf: str
+    domain: str
+    ttl: int
+    forward: str | None
+    version: int
+    length: int
+    reverse: bool
+
+    def records(self, address: Address, hostname: str, named: ZoneNamed) -> Iterator[tuple[str, Record]]:
+        """Zone id and record of everything that one named address means."""
+        name = fqdn(hostname, self.domain)
+        if self.forward is not None:
+            yield self.forward, records.forward(name, address, self.ttl)
+        if self.reverse:
+            zone = named(self.vrf, zone_at(self.version, int(address), self.length)[0])
+            if zone is not None:
+                yield zone.id, records.pointer(address, name, self.ttl)
+
+
+def link(subnet: Subnet, network: Network, named: ZoneNamed) -> Link | None:
+    """How addresses of `subnet` are called; None where they have no names."""
+    if network.domain is None:
+        return None
+    prefix = parse_prefix(subnet.cidr)
+    zone = named(subnet.vrf, network.domain)
+    forward = None if zone is None else zone.id
+    reverse = subnet.reverse != "off"
+    return Link(subnet.vrf, network.domain, network.ttl, forward, prefix.version, prefix.prefixlen, reverse)
+
+
+class Move(NamedTuple):
+    """What one transaction does to zones.
+
+    Attributes:
+        changes: For the store and the views: each moves its zone's serial.
+        reload: Zones that came, went or changed as a whole.
+        serials: The new serials, by zone id; None for zones that are gone.
+        stamped: Zones that came or changed as a whole, with their new serial and floor.
+    """
+
+    changes: tuple[ZoneChange, ...]
+    reload: tuple[str, ...]
+    serials: dict[str, int | None]
+    stamped: dict[str, Zone]
+
+    def stamp(self, event: e.Event) -> e.Event:
+        """The event with the serial and floor that its zone has after the transaction."""
+        if isinstance(event, e.ZoneCreated | e.ZoneReshaped) and event.zone.id in self.stamped:
+            return msgspec.structs.replace(event, zone=self.stamped[event.zone.id])
+        return event
+
+    def stamp_row(self, image: Image) -> Image:
+        """The same for a row."""
+        if image.table == "zones" and image.row is not None and image.row.id in self.stamped:
+            return image._replace(row=self.stamped[image.row.id])
+        return image
+
+
+class Notes:
+    """Gathers what the events of one transaction mean for zones.
+
+    Args:
+        state: As it is after the events that were noted last.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._changes: dict[str, list[records.Change]] = {}
+        self._whole: dict[str, Zone | None] = {}
+        self._created: set[str] = set()
+        self._links: dict[str, Link | None] = {}
+
+    def note(self, events: Sequence[e.Event]) -> None:
+        """Take in the events of one change, after they were reduced.
+
+        Raises:
+            InvalidValue: A name would be longer than names can be; nothing was taken in.
+        """
+        if not all(type(event) in _OF_ADDRESSES for event in events):
+            self._links.clear()
+        try:
+            found = [change for event in events for change in self._of(event, events)]
+        except InvalidValue:
+            self._links.clear()  # what was looked up is about to be taken back
+            raise
+        for zone, change in found:
+            self._changes.setdefault(zone, []).append(change)
+        for event in events:
+            self._note_zone(event)
+
+    def move(self, serials: Serials, sequence: int, first: Callable[[Zone], int], *, follow: bool = False) -> Move:
+        """What it all comes to.
+
+        Args:
+            serials: Current ones.
+            sequence: Place of the transaction's last entry.
+            first: The serial of a zone that is new.
+            follow: The transaction is another node's: the serials of whole zones are those in its events.
+        """
+        changes, moved, stamped = [], dict[str, int | None](), dict[str, Zone]()
+        for zone_id, asserted in self._changes.items():
+            removed, added = records.net(asserted)
+            if zone_id not in self._whole and (removed or added):
+                moved[zone_id] = number = serial.step(serials[zone_id])
+                changes.append(ZoneChange(zone_id, number, sequence, removed, added))
+        for zone_id, zone in self._whole.items():
+            if zone is None:
+                moved[zone_id] = None
+                continue
+            number = self._serial_of_whole(zone, serials, first, follow)
+            moved[zone_id] = number
+            stamped[zone_id] = msgspec.structs.replace(zone, serial=number, floor=number)
+            if zone_id not in self._created:
+                changes.append(ZoneChange(zone_id, number, sequence))
+        return Move(tuple(changes), tuple(self._whole), moved, stamped)
+
+    def _serial_of_whole(self, zone: Zone, serials: Serials, first: Callable[[Zone], int], follow: bool) -> int:
+        if follow:
+            return zone.serial
+        return first(zone) if zone.id in self._created else serial.step(serials[zone.id])
+
+    def _note_zone(self, event: e.Event) -> None:
+        if isinstance(event, e.ZoneCreated):
+            self._created.add(event.zone.id)
+            self._whole[event.zone.id] = event.zone
+        elif isinstance(event, e.ZoneReshaped):
+            self._whole[event.zone.id] = event.zone
+        elif isinstance(event, e.ZoneDeleted):
+            self._whole[event.zone.id] = None
+
+    def _of(self, event: e.Event, events: Sequence[e.Event]) -> Iterator[tuple[str, records.Change]]:
+        if not isinstance(event, e.AddressAllocated | e.AddressReleased):
+            return
+        held = event.allocation
+        if held.hostname is None:
+            return
+        found = self._link(held.subnet, events)
+        if found is None:
+            return
+        for zone, record in found.records(parse_address(held.ip), held.hostname, self._state.zone_named):
+            yield zone, ("add" if isinstance(event, e.AddressAllocated) else "remove", record)
+
+    def _link(self, subnet_id: str, events: Sequence[e.Event]) -> Link | None:
+        if subnet_id not in self._links:
+            space = self._state.subnets.get(subnet_id)
+            subnet = _deleted_subnet(subnet_id, events) if space is None else space.subnet
+            network = self._state.networks.get(subnet.network) or _deleted_network(subnet.network, events)
+            self._links[subnet_id] = link(subnet, network, self._state.zone_named)
+        return self._links[subnet_id]
+
+
+def zone_contents(snapshot: Snapshot) -> Iterator[tuple[Zone, Iterator[Record]]]:
+    """Every zone and its automatic records, as of the snapshot.
+
+    The records of each zone must be read before the next zone is asked for. Cost: about 5 µs a name,
+    and while it runs one small tuple a name.
+    """
+    zones = {(zone.vrf, zone.name): zone for zone in snapshot.zones}
+    networks = {network.id: network for network in snapshot.networks}
+
+    def named(vrf: str, name: str) -> Zone | None:
+        return zones.get((vrf, name))
+
+    links = {subnet.id: link(subnet, networks[subnet.network], named) for subnet in snapshot.subnets}
+    forward: dict[str, list[Named]] = {}
+    reverse: dict[str, list[Named]] = {}
+    pointers = _PointerZones(named)
+    for name in snapshot.named():
+        found = links[name.subnet]
+        if found is None:
+            continue
+        if found.forward is not None:
+            forward.setdefault(found.forward, []).append(name)
+        zone_id = pointers.of(found, name.number) if found.reverse else None
+        if zone_id is not None:
+            reverse.setdefault(zone_id, []).append(name)
+    for zone in snapshot.zones:
+        yield zone, _contents(forward.pop(zone.id, ()), reverse.pop(zone.id, ()), links)
+
+
+class _PointerZones:
+    """The reverse zone of each address, looked up once for all addresses of a zone."""
+
+    def __init__(self, named: ZoneNamed) -> None:
+        self._named = named
+        self._known: dict[tuple[str, int, int, int], str | None] = {}
+
+    def of(self, found: Link, number: int) -> str | None:
+        step = 8 if found.version == 4 else 4
+        key = (found.vrf, found.version, found.length, number >> step)
+        if key not in self._known:
+            zone = self._named(found.vrf, zone_at(found.version, number, found.length)[0])
+            self._known[key] = None if zone is None else zone.id
+        return self._known[key]
+
+
+def _contents(forward: Iterable[Named], reverse: Iterable[Named], links: dict[str, Link | None]) -> Iterator[Record]:
+    for made, names in ((_forward, forward), (_pointer, reverse)):
+        for name in names:
+            found = links[name.subnet]
+            if found is not None:
+                address = (IPv4Address if found.version == 4 else IPv6Address)(name.number)
+                yield made(address, fqdn(name.hostname, found.domain), found.ttl)
+
+
+def _forward(address: Address, name: str, ttl: int) -> Record:
+    return records.forward(name, address, ttl)
+
+
+def _pointer(address: Address, name: str, ttl: int) -> Record:
+    return records.pointer(address, name, ttl)
+
+
+def _deleted_subnet(subnet_id: str, events: Sequence[e.Event]) -> Subnet:
+    return next(each.subnet for each in events if isinstance(each, e.SubnetDeleted) and each.subnet.id == subnet_id)
+
+
+def _deleted_network(network_id: str, events: Sequence[e.Event]) -> Network:
+    return next(each.network for each in events if isinstance(each, e.NetworkDeleted) and each.network.id == network_id)
