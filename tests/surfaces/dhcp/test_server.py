@@ -152,6 +152,27 @@ def test_a_burst_shares_commits_and_everybody_is_answered(ground: Ground) -> Non
     drive(ground, story)
 
 
+def test_an_overloaded_server_finishes_what_it_began(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tenure.surfaces.dhcp.server.WAITING", 20)
+
+    async def story(server: Server, ends: Ends, table: Table) -> None:
+        table.gate.clear()
+        ends.broadcast(message(wire.DISCOVER))
+        while not table.batches:
+            await asyncio.sleep(0)
+        for n in range(15):
+            ends.broadcast(message(wire.DISCOVER, chaddr=MAC[:4] + n.to_bytes(2)))
+        ends.broadcast(message(wire.COMMIT, SELECTING))
+        while not server.desk.received["request"]:
+            await asyncio.sleep(0)
+        assert server.desk.dropped == {"overload": 5}
+        table.gate.set()
+        answers = [(await ends.answer())[0] for _ in range(12)]
+        assert [answer.options[53] for answer in answers] == [b"\x02"] * 11 + [b"\x05"]
+
+    drive(ground, story)
+
+
 def test_bad_datagrams_are_counted_and_the_next_client_is_served(ground: Ground) -> None:
     async def story(server: Server, ends: Ends, table: Table) -> None:
         bad = [b"", b"\x01", bytes(300), wire.encode(message(wire.DISCOVER), 548)[:241] + b"\xff\x01", bytes(1400)]

@@ -17,6 +17,7 @@ from tenure.surfaces.dhcp.v4_wire import LONGEST
 _SIOCGIFCONF, _SIOCGIFHWADDR = 0x8912, 0x8927
 _IFREQ = struct.Struct("16s2xH4s16x")  # name, family and port skipped, address
 _IP_PKTINFO = 8
+_SO_RCVBUFFORCE = 33
 _PKTINFO = struct.Struct("@i4s4s")
 _PKTINFO_SPACE = socket.CMSG_SPACE(_PKTINFO.size)
 _RECEIVE_BUFFER = 4 << 20
@@ -49,7 +50,7 @@ class Interface:
         name, udp = self.name, self._udp
         udp.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, name.encode() + b"\0")
         udp.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
-        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+        _widen(udp)
         udp.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
         udp.bind(("0.0.0.0", SERVER_PORT))
         self._packet.bind((name, 0))  # protocol 0: sends, and never receives
@@ -117,6 +118,14 @@ class Interface:
             addresses=(outgoing.source, destination.address),
             ports=(SERVER_PORT, destination.port),
         )
+
+
+def _widen(udp: socket.socket) -> None:
+    """Room for a burst of some thousands, beyond the machine's limit where that is permitted."""
+    try:
+        udp.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
+    except PermissionError:
+        udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
 
 
 def _destination(ancillary: list[tuple[int, int, bytes]]) -> int:

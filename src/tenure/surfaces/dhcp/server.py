@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 from tenure.errors import TenureError
+from tenure.model.uses import LeaseOffer
 from tenure.surfaces.dhcp.interface import Interface
 from tenure.surfaces.dhcp.limits import Buckets
 from tenure.surfaces.dhcp.v4_desk import Desk, Outgoing, Pending
@@ -15,11 +16,14 @@ SubmitMany = Callable[[list[LeaseUse]], Awaitable[Sequence[Result]]]
 """The writer's door for a batch: one result or error a use, in order. It may raise a `TenureError` for all."""
 
 DRAIN = 64
-"""Datagrams read in one wake-up of a socket, so that another interface has its turn."""
+"""Datagrams read, or answers sent, in one turn, so that others have theirs."""
 BATCH = 256
 """Uses submitted at once."""
-WAITING = 4096
-"""Messages that may wait for the writer; what comes beyond is dropped, and its client asks again."""
+WAITING = 1024
+"""Messages that may wait for the writer, DISCOVERs only half as many: an overloaded server finishes what it began.
+
+What comes beyond is dropped and its client asks again. A longer queue answers more clients too late.
+"""
 STALE = 10.0
 """Seconds after which a waiting message is dropped: its client has asked again."""
 REFRESH = 5.0
@@ -108,7 +112,7 @@ class Server:
             self._arrived.set()
 
     def _queue(self, pending: Pending) -> None:
-        if len(self._waiting) < WAITING:
+        if len(self._waiting) < (WAITING // 2 if isinstance(pending.use, LeaseOffer) else WAITING):
             self._waiting.append(pending)
         else:
             self.desk.dropped["overload"] += 1
@@ -126,8 +130,14 @@ class Server:
             results = await self._submit_many([pending.use for pending in batch])
         except TenureError as error:
             results = [error] * len(batch)
+        answers = list(zip(batch, results, strict=True))
+        for start in range(0, len(answers), DRAIN):
+            self._answer(answers[start : start + DRAIN])
+            await asyncio.sleep(0)  # the sockets' turn: a burst of answers must not cost the questions behind it
+
+    def _answer(self, answers: list[tuple[Pending, Result]]) -> None:
         now = self._clock()
-        for pending, result in zip(batch, results, strict=True):
+        for pending, result in answers:
             outgoing = self.desk.answer(pending, result, now)
             if outgoing is not None:
                 self._send(outgoing)
