@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.naming.hostnames import wire
-from tenure.surfaces.dns.answer import answer
+from tenure.surfaces.dns.answer import answer, truncated
 from tenure.surfaces.dns.table import ZoneTable
 from tests.surfaces.dns.oracle import FORWARD, NIBBLES, REVERSE, Oracle, grouped, sections
 
@@ -32,6 +32,7 @@ DUAL = (
 )
 DEEP = Record("a.b.c.prod.example.", A, 300, ip_address("192.0.2.20").packed)
 ALIAS = Record("www.prod.example.", CNAME, 300, wire("vm-17.prod.example."))
+COOKIE = dns.edns.GenericOption(dns.edns.OptionType.COOKIE, b"12345678")
 MANY = tuple(Record("many.prod.example.", A, 300, (0x0A000000 + at).to_bytes(4)) for at in range(200))
 
 
@@ -44,8 +45,10 @@ def table() -> ZoneTable:
     return made
 
 
-def ask(table: ZoneTable, name: str, kind: str | int, *, over_tcp: bool = False, **query: Any) -> dns.message.Message:
-    asked = dns.message.make_query(name, kind, **query)
+def ask(
+    table: ZoneTable, name: str | dns.name.Name, kind: str | int, *, over_tcp: bool = False, **query: Any
+) -> dns.message.Message:
+    asked = dns.message.make_query(name, kind, **query)  # type: ignore[arg-type]
     given = answer(asked.to_wire(), table, over_tcp)
     assert given is not None
     parsed = dns.message.from_wire(given)
@@ -168,8 +171,7 @@ def test_dnssec_bit_and_our_size_come_back(table: ZoneTable, name: str, wants_dn
 
 
 def test_edns_options_are_passed_over(table: ZoneTable) -> None:
-    cookie = dns.edns.GenericOption(dns.edns.OptionType.COOKIE, b"12345678")
-    response = ask(table, HOST.owner, "A", use_edns=0, options=[cookie])
+    response = ask(table, HOST.owner, "A", use_edns=0, options=[COOKIE])
     assert sections(response.answer) == grouped([HOST])
     assert not response.options
 
@@ -315,6 +317,19 @@ def test_queries_cut_at_every_octet(table: ZoneTable, name: str) -> None:
         dns.message.from_wire(given)
 
 
+def test_come_again_over_tcp_is_no_longer_than_the_query(table: ZoneTable) -> None:
+    asked = dns.message.make_query(HOST.owner, "A", use_edns=0)
+    given = truncated(asked.to_wire())
+    assert given is not None
+    assert len(given) == len(asked.to_wire())
+    parsed = dns.message.from_wire(given)
+    assert asked.is_response(parsed)
+    assert parsed.flags & dns.flags.TC
+    assert truncated(given) is None
+    assert truncated(asked.to_wire()[:-1]) is None
+    assert truncated(b"") is None
+
+
 WHOLE = dns.message.make_query("Dual.prod.example.", "A", use_edns=0, want_dnssec=True).to_wire()
 
 
@@ -335,6 +350,7 @@ def check_any(octets: bytes, over_tcp: bool) -> None:
     table = ZoneTable(LISTENER)
     table.load(FORWARD, (HOST, *DUAL, DEEP))
     given = answer(octets, table, over_tcp)
+    truncated(octets)
     if given is not None:
         assert given[:2] == octets[:2]
         assert given[2] & 0x80

@@ -64,6 +64,20 @@ def answer(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes | None:
     return _answer_with_care(query, table, over_tcp)
 
 
+def truncated(query: bytes) -> bytes | None:
+    """Return the answer that asks to come again over TCP, no longer than the query; None where silence is right.
+
+    Never raises, whatever the octets are.
+    """
+    if len(query) < wire.HEADER or query[2] & 0xF8:
+        return None
+    try:
+        asked = wire.decode(query)
+    except WireError:
+        return None
+    return wire.reply(query, wire.NOERROR, asked.end, asked.edns, wire.TRUNCATED)
+
+
 def _is_usual(counts: bytes, opt: bytes) -> bool:
     """Tell whether what follows the question is nothing, or one OPT of version 0 to its last octet."""
     if not opt:
@@ -117,7 +131,8 @@ def _answer_from(
     whole = b"".join((query[:2], head, query[wire.HEADER : end], records, opt))
     if len(whole) <= wire.PLAIN_SIZE or len(whole) <= _room(size, over_tcp):
         return whole
-    return query[:2] + _HEAD.pack(0x86 | query[2] & 1, 0, 1, 0, 0, 1 if opt else 0) + query[wire.HEADER : end] + opt
+    cut = _HEAD.pack(0x86 | query[2] & 1, wire.NOERROR, 1, 0, 0, 1 if opt else 0)
+    return b"".join((query[:2], cut, query[wire.HEADER : end], opt))
 
 
 def _matching(node: Node | None, kind: bytes) -> list[bytes]:

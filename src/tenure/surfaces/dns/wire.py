@@ -15,7 +15,7 @@ BADVERS: Final = 16
 
 OPT, AXFR, ANY = 41, 252, 255
 CLASS_IN: Final = 1
-AUTHORITATIVE, TRUNCATED = 4, 2
+TRUNCATED: Final = 2
 
 _COUNTS = struct.Struct(">4H")
 _MORE = struct.Struct(">BB4H")
@@ -91,7 +91,7 @@ def reply(query: bytes, rcode: int, end: int, edns: Edns | None = None, flags: i
         rcode: Up to 4095; over 15 only with `edns`.
         end: Where the question ends, 0 to leave it out.
         edns: What was asked with; an OPT is given back if there was one.
-        flags: AUTHORITATIVE and TRUNCATED, as they apply.
+        flags: TRUNCATED, or 0.
     """
     more = _MORE.pack(0x80 | query[2] & 0x79 | flags, rcode & 15, 1 if end else 0, 0, 0, 1 if edns else 0)
     return query[:2] + more + query[HEADER : end or HEADER] + opt(edns, rcode)
