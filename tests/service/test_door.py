@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from tenure.errors import InvalidValue, OutcomeUnknown, StoreUnavailable
 from tenure.model.answers import Number, Reply
@@ -72,7 +73,8 @@ async def serving(path: Path, desk: Desk) -> AsyncIterator[DoorServer]:
 
 
 def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
-    asyncio.run(asyncio.wait_for(test(), 20))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(asyncio.wait_for(test(), 20))
 
 
 def test_answers_come_to_whoever_asked(tmp_path: Path) -> None:

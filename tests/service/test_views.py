@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from tenure.model.dnsdata import ZoneChange
 from tenure.service.feed import Committed
@@ -18,7 +19,8 @@ from tenure.service.views import RING_COMMITS, Publisher, Subscriber
 
 
 def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
-    asyncio.run(asyncio.wait_for(test(), 20))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(asyncio.wait_for(test(), 20))
 
 
 class Screen:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from tenure.errors import OutcomeUnknown, StoreUnavailable, TenureError
 from tenure.model.answers import Reply
@@ -80,10 +80,9 @@ class Caller(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by descent
         self._server.callers.add(self)
-        transport.write(pack(Hello()))
+        self._transport.write(pack(Hello()))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._server.callers.discard(self)
@@ -207,8 +206,7 @@ class _Line(asyncio.Protocol):
         self._unpacker = Unpacker()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -230,7 +228,8 @@ class _Line(asyncio.Protocol):
         for waiting in self.waiting.values():
             if not waiting.done():
                 waiting.set_exception(ConnectionResetError())
-        self.ended.set_result(None)
+        if not self.ended.done():  # its keeper may have been cancelled
+            self.ended.set_result(None)
         if not self.open.done():
             self.open.set_exception(ConnectionResetError())
 
