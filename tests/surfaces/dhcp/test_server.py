@@ -20,6 +20,7 @@ from tests.surfaces.dhcp.wire_ends import PATIENCE, Ends, inside
 
 SERVER_ID = OURS.to_bytes(4)
 SELECTING = {54: SERVER_ID, 50: ADDRESS.to_bytes(4)}
+POISON = bytes.fromhex("5254ffffffff")
 
 
 class Table:
@@ -42,6 +43,8 @@ class Table:
         if isinstance(use, LeaseRelease):
             return None
         octets = bytes.fromhex(use.client.mac.replace(":", ""))
+        if octets == POISON:
+            return lease(prefix_length=64)
         address = ADDRESS if octets == MAC else 0x0A000000 + int.from_bytes(octets[4:])
         return lease(address=address, held_until=datetime.now(UTC) + timedelta(hours=3))
 
@@ -185,6 +188,19 @@ def test_bad_datagrams_are_counted_and_the_next_client_is_served(ground: Ground)
     drive(ground, story)
 
 
+def test_a_bug_that_one_message_meets_costs_nobody_else_an_answer(ground: Ground) -> None:
+    async def story(server: Server, ends: Ends, table: Table) -> None:
+        table.gate.clear()
+        ends.broadcast(message(wire.DISCOVER, chaddr=POISON))
+        ends.broadcast(message(wire.DISCOVER))
+        table.gate.set()
+        answer, _ = await ends.answer()
+        assert answer.chaddr == MAC
+        assert server.desk.dropped == {"bug": 1}
+
+    drive(ground, story)
+
+
 def test_while_the_store_is_away_new_clients_hear_nothing(ground: Ground) -> None:
     async def story(server: Server, ends: Ends, table: Table) -> None:
         table.failure = StoreUnavailable("later")
@@ -206,7 +222,7 @@ def test_an_address_that_the_interface_gets_later_is_seen(ground: Ground) -> Non
         server = inside(ground[0], lambda: Server(loop, ["eth0"], table.submit_many, lambda: clock[0]))
         async with running(server, ground) as ends:
             ends.broadcast(message(wire.DISCOVER))
-            while not server.desk.dropped["unknown_link"]:
+            while not server.desk.dropped["no_address"]:
                 await asyncio.sleep(0)
             ground[0].up("eth0", "10.0.0.1/16", "10.7.0.1/16")
             clock[0] += 6

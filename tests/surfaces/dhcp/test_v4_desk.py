@@ -124,9 +124,10 @@ def test_what_is_dropped_is_counted_by_reason() -> None:
     assert at.hear(bytes(20), BROADCAST, NOW) is None
     assert at.hear(octets(wire.OFFER), BROADCAST, NOW) is None
     assert at.hear(octets(wire.DISCOVER), structs.replace(BROADCAST, address=0), NOW) is None
+    assert at.hear(octets(wire.DISCOVER, giaddr=RELAY), structs.replace(BROADCAST, server=0), NOW) is None
     assert at.answer(heard(at, octets(wire.DISCOVER)), NotFound("no link"), NOW) is None
     assert at.answer(heard(at, octets(wire.DISCOVER)), None, NOW) is None
-    assert at.dropped == {"malformed": 1, "ignored": 1, "unknown_link": 2, "silent": 1}
+    assert at.dropped == {"malformed": 1, "ignored": 1, "unknown_link": 2, "no_address": 1, "silent": 1}
 
 
 @given(st.binary(max_size=400), st.booleans())

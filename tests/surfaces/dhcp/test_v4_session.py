@@ -205,6 +205,8 @@ def test_the_server_decides_the_fully_qualified_name() -> None:
     assert ack.options[81] == b"\x07\xff\xff\x05node1\x07example\x03com\x00"
     ack, _ = answered(message(wire.DISCOVER, {81: b"\x01\x00\x00mine"}), lease())
     assert ack.options[81] == b"\x01\xff\xffnode1.example.com."
+    ack, _ = answered(message(wire.DISCOVER, asked), lease(hostname=".".join(["x" * 60] * 4)))
+    assert ack.options[81] == b"\x0c\xff\xff"
     ack, _ = answered(message(wire.DISCOVER, asked), lease(hostname=None))
     assert ack.options[81] == b"\x0c\xff\xff"
 

@@ -2,7 +2,10 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import structlog
 
 from tenure.errors import TenureError
 from tenure.model.uses import LeaseOffer
@@ -11,6 +14,8 @@ from tenure.surfaces.dhcp.limits import Buckets
 from tenure.surfaces.dhcp.v4_desk import Desk, Outgoing, Pending
 from tenure.surfaces.dhcp.v4_memory import Promises
 from tenure.surfaces.dhcp.v4_session import LeaseUse, Result
+
+_log = structlog.get_logger("tenure.dhcp")
 
 SubmitMany = Callable[[list[LeaseUse]], Awaitable[Sequence[Result]]]
 """The writer's door for a batch: one result or error a use, in order. It may raise a `TenureError` for all."""
@@ -86,7 +91,7 @@ class Server:
             interface.close()
 
     async def serve(self) -> None:
-        """Answer until cancelled; then every socket is closed. An error that is no `TenureError` ends it too."""
+        """Answer until cancelled; then every socket is closed. Any other error of `submit_many` ends it too."""
         for interface in self._interfaces.values():
             self._loop.add_reader(interface.fileno(), self._drain, interface)
         try:
@@ -103,11 +108,12 @@ class Server:
         if not 0 <= now - self._refreshed < REFRESH:
             self._refresh(now)
         for datagram, arrival in interface.receive(DRAIN):
-            heard = self.desk.hear(datagram, arrival, now)
-            if isinstance(heard, Outgoing):
-                self._send(heard)
-            elif heard is not None:
-                self._queue(heard)
+            with self._surviving(datagram):
+                heard = self.desk.hear(datagram, arrival, now)
+                if isinstance(heard, Outgoing):
+                    self._send(heard)
+                elif heard is not None:
+                    self._queue(heard)
         if self._waiting:
             self._arrived.set()
 
@@ -138,9 +144,19 @@ class Server:
     def _answer(self, answers: list[tuple[Pending, Result]]) -> None:
         now = self._clock()
         for pending, result in answers:
-            outgoing = self.desk.answer(pending, result, now)
-            if outgoing is not None:
-                self._send(outgoing)
+            with self._surviving(pending):
+                outgoing = self.desk.answer(pending, result, now)
+                if outgoing is not None:
+                    self._send(outgoing)
+
+    @contextmanager
+    def _surviving(self, what: object) -> Iterator[None]:
+        """A bug that one message meets is logged whole and costs that message its answer, not others theirs."""
+        try:
+            yield
+        except Exception:
+            self.desk.dropped["bug"] += 1
+            _log.exception("a message met a bug", what=repr(what))
 
     def _gather(self) -> list[Pending]:
         """The next batch, without what waited too long."""

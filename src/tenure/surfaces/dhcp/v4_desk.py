@@ -49,7 +49,8 @@ class Desk:
 
     Attributes:
         received, sent: Counts by message type.
-        dropped: Counts by reason: `malformed`, `ignored`, `client_rate`, `link_rate`, `unknown_link`, `silent`.
+        dropped: Counts by reason: `malformed`, `ignored`, `client_rate`, `link_rate`, `no_address`,
+            `unknown_link`, `silent`; and, by the server, `overload`, `stale`, `unsent`, `bug`.
         from_memory: How many were answered without the writer.
     """
 
@@ -75,7 +76,7 @@ class Desk:
             return None
         self.received[_type_name(message)] += 1
         use = ask(message, arrival)
-        reason = "ignored" if use is None else self._refusal(message, use, now)
+        reason = "ignored" if use is None else self._refusal(message, arrival, use, now)
         if use is None or reason:
             self.dropped[reason] += 1
             return None
@@ -88,7 +89,9 @@ class Desk:
                 return self._write(message, arrival, known)
         return Pending(message, arrival, use, self.promises.mark(), now)
 
-    def _refusal(self, message: Message, use: LeaseUse, now: float) -> str:
+    def _refusal(self, message: Message, arrival: Arrival, use: LeaseUse, now: float) -> str:
+        if not arrival.server:
+            return "no_address"
         if use.place.link is None:
             return "unknown_link"
         if not self._clients.allow(message.chaddr, now):

@@ -164,7 +164,10 @@ def _fqdn(asked: bytes, lease: Lease) -> bytes:
 def _full_name(lease: Lease) -> str | None:
     if not lease.hostname:
         return None
-    return fqdn(lease.hostname, _absolute(lease.domain)) if lease.domain else lease.hostname.rstrip(".") + "."
+    try:
+        return fqdn(lease.hostname, _absolute(lease.domain)) if lease.domain else _absolute(lease.hostname)
+    except InvalidValue:  # together too long for a name
+        return None
 
 
 def _absolute(name: str) -> str:

@@ -91,12 +91,12 @@ def _station(address: int) -> bool:
 
 def _client(message: Message) -> Client:
     options = message.options
-    client_id, vendor = options.get(CLIENT_ID, b""), options.get(VENDOR_CLASS)
+    client_id, vendor = options.get(CLIENT_ID, b""), options.get(VENDOR_CLASS, b"").decode("ascii", "replace")
     return Client(
         mac=mac_text(message.chaddr),
         client_id=client_id.hex() if len(client_id) > 1 else None,
         hostname=client_name(options),
-        vendor_class=vendor.decode("ascii") if vendor and vendor.isascii() and b"\0" not in vendor else None,
+        vendor_class=vendor if vendor.isascii() and vendor.isprintable() and vendor else None,
     )
 
 
