@@ -53,15 +53,22 @@ class Memory:
         """Trust nothing of this any more: it must be loaded again."""
         self.head = None
 
-    def told(self, committed: Committed) -> None:
-        """Let the views know about `committed`, after what they do not know yet."""
-        self.untold.append(committed)
-
-    def start_over(self, head: Head) -> None:
-        """This was loaded anew, up to `head`: the views must start over too."""
+    def start_over(self) -> None:
+        """This was loaded anew: the views must start over too."""
+        assert self.head is not None
         everything = tuple(self.state.zones)
-        self.told(Committed(epoch=head.epoch, sequence=head.sequence, start_over=True, reload=everything))
-        self._witness.note(head)
+        self.untold.append(
+            Committed(epoch=self.head.epoch, sequence=self.head.sequence, start_over=True, reload=everything)
+        )
+        self._witness.note(self.head)
+
+    def begin_epoch(self, head: Head, serials: dict[str, int]) -> None:
+        """A new epoch was recorded, and every zone's serial leapt."""
+        self.serials = serials
+        for zone_id, number in serials.items():
+            self._witness.saw(_witnessed(self.state.zones[zone_id]), number)
+        self.head = head
+        self.start_over()
 
     def follow(self, entries: Sequence[Entry]) -> None:
         """Take in whole transactions that others wrote."""
@@ -91,7 +98,7 @@ class Memory:
             self._witness.saw(_witnessed(self.state.zones[zone_id]), number)
         self.head = head
         self._witness.note(head)
-        self.told(
+        self.untold.append(
             Committed(
                 epoch=head.epoch,
                 sequence=head.sequence,
@@ -107,12 +114,16 @@ class Memory:
         known = self._witness.serials.get(_witnessed(zone))
         return zone.serial if known is None else serial.step(known)
 
-    def leapt(self) -> Iterator[tuple[Zone, int]]:
+    def leapt(self) -> Iterator[tuple[str, int]]:
         """Every zone, and the serial that it takes in a new epoch: beyond what was lost."""
         for zone in self.state.zones.values():
             row = self.serials[zone.id]
             known = self._witness.serials.get(_witnessed(zone), row)
-            yield zone, serial.leap(known if serial.later(known, row) else row)
+            yield zone.id, serial.leap(known if serial.later(known, row) else row)
+
+
+def _witnessed(zone: Zone) -> str:
+    return f"{zone.vrf}/{zone.name}"
 
 
 def catch_up(memory: Memory, store: Store, page: int) -> bool:
@@ -156,5 +167,3 @@ def holds(turn: Turn, known: Head | None) -> bool:
     if known.sequence == turn.head.sequence:
         return known.batch == turn.head.batch
     return known.sequence < turn.head.sequence and turn.batch_at(known.sequence) == known.batch
-
-

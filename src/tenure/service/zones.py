@@ -30,8 +30,17 @@ Serials = dict[str, int]
 """Current serial by zone id."""
 
 _OF_ADDRESSES: Final = frozenset(
-    (e.AddressAllocated, e.AddressReleased, e.LeasePromised, e.BlockOwned, e.BlockSurrendered)
-    + (e.ClaimDeferred, e.ClaimBound, e.ClaimRebound, e.ClaimReleased)
+    {
+        e.AddressAllocated,
+        e.AddressReleased,
+        e.LeasePromised,
+        e.BlockOwned,
+        e.BlockSurrendered,
+        e.ClaimDeferred,
+        e.ClaimBound,
+        e.ClaimRebound,
+        e.ClaimReleased,
+    }
 )
 
 

@@ -1,0 +1,237 @@
+"""One turn's uses become one batch: read by key once, planned one by one, each by itself."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from tenure.engine import wants
+from tenure.engine.facts import Facts, Wanted
+from tenure.engine.plan import Moment, Plan, plan
+from tenure.errors import KeyReused, StoreUnavailable, TenureError
+from tenure.model import uses as u
+from tenure.model.answers import Answer, Answers, Failure, Holding
+from tenure.model.events import Entry, TokenCreated
+from tenure.service.memory import Memory
+from tenure.service.queue import Key, Waiting
+from tenure.service.zones import Move, Notes
+from tenure.store.interface import Batch, Head, KeyUse, Replay, Turn
+
+INTERNAL = "internal"
+"""Code of a failure that is a bug of ours."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Answer).decode
+
+
+class Outcome(NamedTuple):
+    """What became of one use in this turn; `replayed` if an idempotency key brought the answer back."""
+
+    answer: Answer
+    replayed: bool = False
+
+
+class Change(NamedTuple):
+    """What one use will record."""
+
+    id: str
+    asked: u.Submission
+    plan: Plan
+
+
+class Planned:
+    """The uses of one turn, planned. `unwind` takes all of it back.
+
+    Attributes:
+        outcomes: One a use, in order.
+        changes: Those of them that record something.
+        batch, move, head: What they come to, and the end of the ledger with it; after `prepare`.
+    """
+
+    batch: Batch | None
+    move: Move
+    head: Head
+
+    def __init__(self, memory: Memory, turn: Turn) -> None:
+        self.outcomes: list[Outcome] = []
+        self.changes: list[Change] = []
+        self.notes = Notes(memory.state)
+        self.facts = Facts()
+        self.batch = None
+        self._memory = memory
+        self._turn = turn
+
+    def unwind(self) -> None:
+        """Make the state as it was before the turn. Idempotent."""
+        while self.changes:
+            self.changes.pop().plan.draft.unwind()
+
+    def add(self, asked: u.Submission, moment: Moment) -> Answer:
+        """Plan one use after the others; what it answers.
+
+        Raises:
+            TenureError: It is refused, and nothing of it remains.
+        """
+        made = plan(asked, self._memory.state, self.facts, moment)
+        if asked.dry_run:
+            made.draft.unwind()
+        elif made.events:
+            try:
+                self.notes.note(made.events)
+            except TenureError:
+                made.draft.unwind()
+                raise
+            self.changes.append(Change(next(moment.ids), asked, made))
+        return made.answer
+
+    def prepare(self, batch: str) -> Batch:
+        """All that shall be recorded, as one transaction."""
+        begun = self._turn.head
+        sequence = begun.sequence + sum(len(change.plan.events) for change in self.changes)
+        self.move = self.notes.move(self._memory.serials, sequence, self._memory.first_serial)
+        self.head = Head(begun.epoch, sequence, batch, self._turn.now)
+        self.batch = Batch(
+            batch,
+            list(self._entries(batch)),
+            [self.move.stamp_row(image) for image in self.facts.net.values()],
+            self.move.changes,
+            list(self._keys()),
+            dict(pair for change in self.changes for pair in _digests(change)),
+        )
+        return self.batch
+
+    def _entries(self, batch: str) -> Iterator[Entry]:
+        sequence = self._turn.head.sequence
+        for change in self.changes:
+            asked = change.asked
+            for event in change.plan.events:
+                sequence += 1
+                yield Entry(
+                    sequence=sequence,
+                    batch=batch,
+                    change=change.id,
+                    time=self._turn.now,
+                    actor=asked.actor,
+                    source=asked.source,
+                    request_id=asked.request_id,
+                    event=self.move.stamp(event),
+                )
+
+    def _keys(self) -> Iterator[KeyUse]:
+        for change in self.changes:
+            asked = change.asked
+            if asked.key:
+                answer = _encode(change.plan.answer)
+                yield KeyUse(asked.actor, asked.key, asked.item, asked.digest, change.id, answer)
+
+
+class Planner:
+    """Plans turns.
+
+    Args:
+        ids: Fresh ids.
+        seed: A fresh number for each turn.
+        clock_margin: Seconds added to the last DHCP promise before an address is given to another.
+    """
+
+    def __init__(self, ids: Iterator[str], seed: Callable[[], int], clock_margin: int) -> None:
+        self.ids = ids
+        self._seed = seed
+        self._clock_margin = clock_margin
+
+    def plan(self, items: Sequence[Waiting], turn: Turn, memory: Memory, *, trusted: bool) -> Planned:
+        """Plan each of `items`; what a refused one began is taken back, and the others go on.
+
+        Args:
+            trusted: Whether the clock is: without it nothing ends by time alone.
+        """
+        planned = Planned(memory, turn)
+        try:
+            self._plan(planned, items, turn, memory, trusted)
+        except BaseException:
+            planned.unwind()
+            raise
+        return planned
+
+    def _plan(self, planned: Planned, items: Sequence[Waiting], turn: Turn, memory: Memory, trusted: bool) -> None:
+        if trusted:
+            memory.state.advance(turn.now)
+        keys = {item.key for item in items if item.key is not None}
+        replays = turn.replays(keys) if keys else {}
+        asked = [_needs(item, replays, memory, trusted=trusted) for item in items]
+        wanted = Wanted()
+        for each in asked:
+            if isinstance(each, Wanted):
+                wanted.add(each)
+            elif isinstance(each, Replay):
+                wanted.claims.update(_claims(_decode(each.answer)))
+        planned.facts = turn.facts(wanted)
+        moment = Moment(turn.now, self.ids, self._seed(), self._clock_margin)
+        for item, each in zip(items, asked, strict=True):
+            planned.outcomes.append(_outcome(planned, item.asked, each, moment))
+
+
+def _outcome(planned: Planned, asked: u.Submission, needs: "Wanted | Replay | TenureError", moment: Moment) -> Outcome:
+    if isinstance(needs, TenureError):
+        return Outcome(failure(needs))
+    if isinstance(needs, Replay):
+        return Outcome(_current(_decode(needs.answer), planned.facts), replayed=True)
+    try:
+        return Outcome(planned.add(asked, moment))
+    except TenureError as error:
+        return Outcome(failure(error))
+
+
+def failure(error: TenureError) -> Failure:
+    """An error as an answer."""
+    return Failure(error.code, error.message, error.facts)
+
+
+def bug(message: str) -> Failure:
+    """The answer to whoever met a bug of ours."""
+    return Failure(INTERNAL, message)
+
+
+def _needs(
+    item: Waiting, replays: dict[Key, Replay], memory: Memory, *, trusted: bool
+) -> Wanted | Replay | TenureError:
+    """What a use needs: rows by key, an earlier answer, or nothing any more."""
+    before = replays.get(item.key) if item.key is not None else None
+    if before is not None:
+        if before.digest == item.asked.digest:
+            return before
+        return KeyReused("this idempotency key came before with another body", pointer="")
+    if not trusted and isinstance(item.asked.use, u.ExpireLeases):
+        return StoreUnavailable("expiry is suspended, because the clock has stepped")
+    try:
+        return wants.wanted(item.asked.use, memory.state)
+    except TenureError as error:
+        return error
+
+
+def _digests(change: Change) -> Iterator[tuple[str, bytes]]:
+    """SHA-256 of each new token's secret, by the token's id: the ledger never sees it."""
+    use = change.asked.use
+    asked = use.uses if isinstance(use, u.Together) else (use,)
+    secrets = [each.digest for each in asked if isinstance(each, u.CreateToken)]
+    tokens = [event.token.id for event in change.plan.events if isinstance(event, TokenCreated)]
+    return zip(tokens, secrets, strict=True)
+
+
+def _claims(answer: Answer) -> Iterator[str]:
+    if isinstance(answer, Holding):
+        yield answer.claim.id
+    elif isinstance(answer, Answers):
+        for each in answer.items:
+            yield from _claims(each)
+
+
+def _current(answer: Answer, facts: Facts) -> Answer:
+    """An earlier answer, with each claim as it is now: one that was released since is shown as released."""
+    if isinstance(answer, Answers):
+        return Answers(tuple(_current(each, facts) for each in answer.items))
+    if not isinstance(answer, Holding):
+        return answer
+    claim = facts.claims.get(answer.claim.id, answer.claim)
+    addresses = answer.addresses if claim.until is None else ()
+    return msgspec.structs.replace(answer, claim=claim, addresses=addresses)

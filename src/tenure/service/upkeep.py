@@ -1,0 +1,66 @@
+"""What time alone does, asked for by whichever node has the duty `upkeep`."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from datetime import timedelta
+from typing import Final
+
+from tenure.model.answers import Number, Reply
+from tenure.model.uses import ExpireLeases, Submission
+from tenure.service.clock import Clock
+from tenure.store.interface import Store
+
+DUTY: Final = "upkeep"
+TERM: Final = 30.0
+"""Seconds for which the duty is taken; `step` must be called more often to keep it."""
+KEYS_LAST: Final = timedelta(hours=24)
+
+_EXPIRY = 256
+_KEYS_EVERY = 600.0
+
+
+class Upkeep:
+    """Asks the writer to do what is due. For one thread, which calls `step` every few seconds.
+
+    Args:
+        owner: This node's name, unlike any other's.
+        submit: The writer's.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock, owner: str, submit: Callable[[Sequence[Submission]], Future[list[Reply]]]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._owner = owner
+        self._submit = submit
+        self._forgot_at = float("-inf")
+
+    def step(self) -> int:
+        """Do what is due, if the duty is this node's: close ended leases, drop old idempotency keys.
+
+        Returns:
+            How many leases were closed.
+
+        Raises:
+            StoreUnavailable: The store or the writer takes nothing now.
+        """
+        if self._store.take_duty(DUTY, self._owner, self._clock.now(), TERM) is None:
+            return 0
+        self._forget_keys()
+        closed = 0
+        while (number := self._expire()) > 0:
+            closed += number
+            if number < _EXPIRY:
+                break
+        return closed
+
+    def _expire(self) -> int:
+        asked = Submission(use=ExpireLeases(limit=_EXPIRY), actor=DUTY, source=self._owner, patience=TERM)
+        answer = self._submit([asked]).result(TERM * 2)[0].answer
+        return answer.value if isinstance(answer, Number) else 0
+
+    def _forget_keys(self) -> None:
+        if self._clock.monotonic() - self._forgot_at >= _KEYS_EVERY:
+            self._store.forget_keys(self._clock.now() - KEYS_LAST)
+            self._forgot_at = self._clock.monotonic()
