@@ -10,7 +10,7 @@ from tenure.settings import SETTINGS, Endpoint, Settings, read
 
 def test_without_anything_the_defaults_hold() -> None:
     assert read({}, {}) == Settings()
-    assert read({"data": "x"}, {}).store.endswith("/x/tenure.sqlite")
+    assert read({"data": "x"}, {}).store == Path("x/tenure.sqlite")
 
 
 def test_the_nearest_place_wins(tmp_path: Path) -> None:

@@ -55,9 +55,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return Path(self.data)
 
     @property
-    def store(self) -> str:
-        """URL of the database; without one, SQLite in the data directory."""
-        return self.database or f"sqlite:///{self.directory.absolute() / 'tenure.sqlite'}"
+    def store(self) -> str | Path:
+        """The database's URL, or the file of the embedded one."""
+        return self.database or self.directory / "tenure.sqlite"
 
 
 class Setting(NamedTuple):
@@ -148,8 +148,8 @@ def _path(value: object) -> str:
 
 def _database(value: object) -> str:
     url = _text(value)
-    if urlsplit(url).scheme.partition("+")[0] not in ("postgresql", "postgres", "sqlite"):
-        raise ValueError("a database is a URL like postgresql://user@host/name or sqlite:////path")
+    if urlsplit(url).scheme not in ("postgresql", "postgres"):
+        raise ValueError("a database is a URL like postgresql://user@host/name; without one, SQLite is used")
     return url
 
 

@@ -62,7 +62,7 @@ def _replies(asked: Sequence[Submission]) -> list[Reply]:
 @asynccontextmanager
 async def serving(path: Path, desk: Desk) -> AsyncIterator[DoorServer]:
     path.unlink(missing_ok=True)
-    server = DoorServer(desk.submit, lambda: {"turns": 3.0})
+    server = DoorServer(desk.submit, lambda: ["the store is away"], lambda: {"turns": 3.0})
     listening = await asyncio.get_running_loop().create_unix_server(server.caller, str(path))
     try:
         yield server
@@ -220,14 +220,16 @@ def test_who_speaks_nonsense_is_let_go(tmp_path: Path, sent: bytes) -> None:
     run(test)
 
 
-def test_the_counters_of_all_processes_are_in_one_place(tmp_path: Path) -> None:
+def test_how_the_node_is_and_the_counters_of_all_processes_are_in_one_place(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path / "s", Desk()):
             dns, api = Door(tmp_path / "s"), Door(tmp_path / "s")
             await dns.submit([])
             dns.tell_figures("dns", {"queries": 17.0})
             await dns.submit([])
-            assert await api.figures() == {"dns": {"queries": 17.0}, "ledger": {"turns": 3.0}}
+            health = await api.health()
+            assert health.figures == {"dns": {"queries": 17.0}, "ledger": {"turns": 3.0}}
+            assert health.reasons == ("the store is away",)
             await dns.close()
             await api.close()
 

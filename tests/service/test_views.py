@@ -63,9 +63,13 @@ class Ledger:
         self.publisher = self.restart()
 
     def restart(self) -> Publisher:
-        self.publisher = Publisher(self.listener, self.epoch, len(self.all), self.late.append)
+        self.publisher = Publisher(self.listener, self.late.append)
+        self.start_over()
         self.publisher.start()
         return self.publisher
+
+    def start_over(self) -> None:
+        self.publisher.publish(Committed(epoch=self.epoch, sequence=len(self.all), start_over=True))
 
     async def commit(self, count: int = 1) -> None:
         await asyncio.to_thread(self._commit, count)
@@ -75,9 +79,9 @@ class Ledger:
             self.all.append(len(self.all) + 1)
             self.publisher.publish(self.committed(len(self.all)))
 
-    def committed(self, last: int, first: int | None = None) -> Committed:
-        changes = tuple(ZoneChange("z", n, n) for n in range(first or last, last + 1))
-        return Committed(epoch=self.epoch, sequence=last, zone_changes=changes)
+    def committed(self, number: int) -> Committed:
+        change = ZoneChange("z", number, number)
+        return Committed(epoch=self.epoch, sequence=number, since=number - 1, zone_changes=(change,))
 
     def close(self) -> None:
         self.publisher.close()
@@ -145,15 +149,17 @@ def test_a_view_that_lacks_more_than_is_kept_loads_again(tmp_path: Path, monkeyp
     run(test)
 
 
-def test_a_new_epoch_makes_the_view_load_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("epoch", ["e", "f"])
+def test_a_ledger_that_was_loaded_anew_makes_the_view_load_again(tmp_path: Path, epoch: str) -> None:
     async def test() -> None:
         async with following(tmp_path / "v") as (ledger, screen, subscriber):
             await ledger.commit(5)
-            ledger.epoch, ledger.all = "f", [1, 2]
+            ledger.epoch, ledger.all = epoch, [1, 2]
             screen.ready.clear()
-            await ledger.commit()
+            await asyncio.to_thread(ledger.start_over)
             await screen.ready.wait()
-            assert screen.shown == [1, 2, 3] and subscriber.position == "f:3" and subscriber.loads == 2
+            await ledger.commit()
+            assert screen.shown == [1, 2, 3] and subscriber.position == f"{epoch}:3" and subscriber.loads == 2
 
     run(test)
 
@@ -161,11 +167,21 @@ def test_a_new_epoch_makes_the_view_load_again(tmp_path: Path) -> None:
 def test_what_the_loaded_state_had_already_is_not_taken_in_twice(tmp_path: Path) -> None:
     async def test() -> None:
         async with following(tmp_path / "v") as (ledger, screen, subscriber):
-            ledger.all = [1, 2, 3]
-            await asyncio.to_thread(ledger.publisher.publish, ledger.committed(3, first=1))
-            assert screen.shown == [1, 2, 3]
+            await ledger.commit(3)
             await asyncio.to_thread(ledger.publisher.publish, ledger.committed(2))
             assert screen.shown == [1, 2, 3] and subscriber.position == "e:3"
+
+    run(test)
+
+
+def test_a_view_that_missed_something_loads_again(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with following(tmp_path / "v") as (ledger, screen, subscriber):
+            ledger.all = [1, 2, 3]
+            screen.ready.clear()
+            await asyncio.to_thread(ledger.publisher.publish, ledger.committed(3))
+            await screen.ready.wait()
+            assert screen.shown == [1, 2, 3] and subscriber.loads == 2
 
     run(test)
 

@@ -18,12 +18,12 @@ from tenure.errors import OutcomeUnknown, StoreUnavailable, TenureError
 from tenure.model.answers import Reply
 from tenure.model.uses import ReadCapacity, Submission
 from tenure.service.frames import (
-    AllFigures,
     Ask,
-    AskFigures,
+    AskHealth,
     Figures,
     Frame,
     FrameError,
+    Health,
     Hello,
     Refused,
     Told,
@@ -114,8 +114,8 @@ class Caller(asyncio.Protocol):
                 self._ask(frame)
             case Figures():
                 self._server.figures[frame.role] = frame.figures
-            case AskFigures():
-                self._transport.write(pack(AllFigures(frame.number, self._server.all_figures())))
+            case AskHealth():
+                self._transport.write(pack(self._server.health(frame.number)))
             case _:
                 raise FrameError(f"{type(frame).__name__} is not for the door")
 
@@ -167,26 +167,30 @@ class DoorServer:
 
     Args:
         submit: The writer's; called on the loop, must not block.
+        reasons: Why this node should not be asked now; empty if all is well.
         own_figures: The counters of this process.
 
     Attributes:
         figures: The latest counters of each other process, by role.
     """
 
-    def __init__(self, submit: Submit, own_figures: Callable[[], dict[str, float]]) -> None:
+    def __init__(
+        self, submit: Submit, reasons: Callable[[], list[str]], own_figures: Callable[[], dict[str, float]]
+    ) -> None:
         self.submit = submit
         self.figures: dict[str, dict[str, float]] = {}
         self.callers: set[Caller] = set()
         self.mailbox = _Mailbox(asyncio.get_running_loop())
+        self._reasons = reasons
         self._own_figures = own_figures
 
     def caller(self) -> asyncio.Protocol:
         """The protocol for one new connection."""
         return Caller(self)
 
-    def all_figures(self) -> dict[str, dict[str, float]]:
-        """The counters of all processes, by role."""
-        return {**self.figures, "ledger": self._own_figures()}
+    def health(self, number: int) -> Health:
+        """How this node is, as the answer to a frame."""
+        return Health(number, tuple(self._reasons()), {**self.figures, "ledger": self._own_figures()})
 
     def close(self) -> None:
         """Let every caller go, after what was answered has been sent."""
@@ -219,7 +223,7 @@ class _Line(asyncio.Protocol):
         if isinstance(frame, Hello):
             if not self.open.done():
                 self.open.set_result(None)
-        elif isinstance(frame, Told | Refused | AllFigures):
+        elif isinstance(frame, Told | Refused | Health):
             waiting = self.waiting.get(frame.number)
             if waiting is not None and not waiting.done():
                 waiting.set_result(frame)
@@ -255,6 +259,11 @@ class Door:
         """Whether the ledger's process takes uses now."""
         return self._line is not None
 
+    async def opened(self) -> None:
+        """Wait until the ledger's process takes uses."""
+        while self._line is None:
+            await self._news.wait()
+
     async def submit(self, submissions: Sequence[Submission]) -> list[Reply]:
         """Submit uses and wait for their answers, in order; a use that is refused answers a `Failure`.
 
@@ -277,19 +286,19 @@ class Door:
         assert isinstance(answer, Told)
         return list(answer.replies)
 
-    async def figures(self) -> dict[str, dict[str, float]]:
-        """The counters of all processes, by role, at most a second old.
+    async def health(self) -> Health:
+        """How this node is.
 
         Raises:
             StoreUnavailable: The ledger's process is not there.
         """
         self._number += 1
         try:
-            answer = await self._exchange(self._number, pack(AskFigures(self._number)), _GRACE)
+            answer = await self._exchange(self._number, pack(AskHealth(self._number)), _GRACE)
         except (ConnectionResetError, TimeoutError):
             raise StoreUnavailable("The ledger's process did not answer.") from None
-        assert isinstance(answer, AllFigures)
-        return answer.roles
+        assert isinstance(answer, Health)
+        return answer
 
     def tell_figures(self, role: str, figures: dict[str, float]) -> None:
         """Leave this process's counters with the ledger's process; nothing happens while it is away."""
@@ -303,7 +312,7 @@ class Door:
             await self._keeper
 
     async def _exchange(self, number: int, frame: bytes, patience: float) -> Frame:
-        line = self._line or await self._opened(patience)
+        line = self._line or await self._wait_open(patience)
         if len(line.waiting) >= MOST_WAITING:
             raise StoreUnavailable("Too many requests wait for the ledger.", waiting=MOST_WAITING)
         loop = asyncio.get_running_loop()
@@ -317,11 +326,10 @@ class Door:
             alarm.cancel()
             del line.waiting[number]
 
-    async def _opened(self, patience: float) -> _Line:
+    async def _wait_open(self, patience: float) -> _Line:
         with suppress(TimeoutError):
             async with asyncio.timeout(min(patience, _LONGEST_AWAY)):
-                while self._line is None:
-                    await self._news.wait()
+                await self.opened()
         if self._line is None:
             raise StoreUnavailable("The ledger's process is not there; it is being restarted.")
         return self._line

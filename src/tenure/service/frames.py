@@ -55,23 +55,29 @@ class Refused(_Frame):
 
 
 class Figures(_Frame):
-    """A process's counters as they are now, by metric name; sent by each process once a second."""
+    """A process's counters as they are now, by name; sent by each process once a second."""
 
     role: str
     figures: dict[str, float]
 
 
-class AskFigures(_Frame):
-    """Send the counters of all processes."""
+class AskHealth(_Frame):
+    """Say how this node is."""
 
     number: int
 
 
-class AllFigures(_Frame):
-    """The counters of all processes, by role."""
+class Health(_Frame):
+    """How this node is.
+
+    Attributes:
+        reasons: Why it should not be asked now; empty if all is well.
+        figures: The counters of all processes, by role, at most a second old.
+    """
 
     number: int
-    roles: dict[str, dict[str, float]]
+    reasons: tuple[str, ...]
+    figures: dict[str, dict[str, float]]
 
 
 class Follow(_Frame):
@@ -105,7 +111,7 @@ class Ack(_Frame):
 
 
 Frame = Union[  # noqa: UP007 (as for events)
-    Hello, Ask, Told, Refused, Figures, AskFigures, AllFigures, Follow, Following, StartOver, Push, Ack
+    Hello, Ask, Told, Refused, Figures, AskHealth, Health, Follow, Following, StartOver, Push, Ack
 ]
 
 _encoder = msgspec.msgpack.Encoder()

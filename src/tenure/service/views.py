@@ -18,8 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
 
-import msgspec
-
 from tenure.errors import TenureError
 from tenure.service.feed import Committed, cursor, parse_cursor
 from tenure.service.frames import Ack, Follow, Following, Frame, FrameError, Push, StartOver, Unpacker, pack
@@ -38,8 +36,8 @@ _SLOWEST_RETRY = 0.5
 class _Ring:
     """The latest commits, encoded; `base` is the sequence before the oldest of them."""
 
-    def __init__(self, base: int) -> None:
-        self.base = base
+    def __init__(self) -> None:
+        self.base = 0
         self._kept: deque[tuple[int, bytes]] = deque()
         self._bytes = 0
 
@@ -91,16 +89,18 @@ class Publisher:
 
     Args:
         listener: A listening Unix socket; it outlives this process, so that views wait in its backlog.
-        epoch: The ledger's, and `sequence` its head, as the writer loaded it.
         dropped: Called with a view's name when it was too slow.
+
+    Attributes:
+        drops: How many views were too slow so far.
     """
 
-    def __init__(self, listener: socket.socket, epoch: str, sequence: int, dropped: Callable[[str], None]) -> None:
+    def __init__(self, listener: socket.socket, dropped: Callable[[str], None]) -> None:
         self._listener = listener
-        self._epoch = epoch
-        self._sequence = sequence
+        self._epoch = ""
+        self._sequence = 0
         self._dropped = dropped
-        self._ring = _Ring(sequence)
+        self._ring = _Ring()
         self._views: list[_View] = []
         self._lock = threading.Lock()
         self.drops = 0
@@ -112,7 +112,10 @@ class Publisher:
             return sorted(view.name for view in self._views)
 
     def start(self) -> None:
-        """Admit the views that wait already, then all that come; call before the writer's first turn."""
+        """Admit the views that wait already, then all that come.
+
+        To be called when the writer has loaded, and has told so, and before it answers anything.
+        """
         self._listener.setblocking(False)
         with suppress(BlockingIOError):
             while True:
@@ -127,9 +130,10 @@ class Publisher:
         """
         frame = pack(Push(committed))
         with self._lock:
-            if committed.epoch != self._epoch:
-                self._start_epoch(committed)
             self._sequence = committed.sequence
+            if committed.start_over or committed.epoch != self._epoch:
+                self._start_over(committed)
+                return
             self._ring.add(committed.sequence, frame)
             deadline = time.monotonic() + PATIENCE
             behind = [view for view in self._views if view.acked < committed.sequence]
@@ -142,11 +146,12 @@ class Publisher:
             for view in tuple(self._views):
                 self._forget(view)
 
-    def _start_epoch(self, committed: Committed) -> None:
+    def _start_over(self, committed: Committed) -> None:
         self._epoch = committed.epoch
         self._ring.clear(committed.sequence)
         for view in tuple(self._views):
-            self._forget(view)
+            if self._send(view, pack(StartOver())):
+                self._forget(view)
 
     def _await_acks(self, behind: list[_View], sequence: int, deadline: float) -> None:
         poll = select.poll()
@@ -217,8 +222,7 @@ class Publisher:
     def _begin(self, view: _View, epoch: str) -> None:
         self._views.append(view)
         if epoch != self._epoch or view.acked < self._ring.base:
-            self._send(view, pack(StartOver()))
-            if view in self._views:
+            if self._send(view, pack(StartOver())):
                 self._forget(view)
             return
         begun = pack(Following(cursor(self._epoch, self._sequence), os.getpid()))
@@ -294,7 +298,7 @@ class Subscriber:
         goal: int | None = None
         ledger = -1
         try:
-            while data := await _read(reader):
+            while self._position and (data := await _read(reader)):
                 for frame in unpacker.feed(data):
                     if isinstance(frame, Following):
                         goal = parse_cursor(frame.position)[1]
@@ -304,19 +308,25 @@ class Subscriber:
                         writer.write(pack(Ack(frame.committed.sequence)))
                     elif isinstance(frame, StartOver):
                         self._position = ""
+                        break
                     if goal is not None and parse_cursor(self._position)[1] >= goal:
                         goal = None
                         self._view.settle(True)
             if not self._position or not await _ended(ledger):
                 self._view.settle(False)
+        except FrameError:
+            self._position = ""
+            self._view.settle(False)
         finally:
             if ledger >= 0:
                 os.close(ledger)
 
     async def _take(self, committed: Committed) -> None:
         epoch, held = parse_cursor(self._position)
-        if committed.epoch == epoch and committed.sequence > held:
-            await self._view.apply(_newer(committed, held))
+        if committed.epoch != epoch or committed.since > held:
+            raise FrameError(f"a transaction after {committed.since} of {committed.epoch}, at {self._position}")
+        if committed.sequence > held:
+            await self._view.apply(committed)
             self._position = cursor(epoch, committed.sequence)
 
 
@@ -325,17 +335,6 @@ async def _read(reader: asyncio.StreamReader) -> bytes:
         return await reader.read(_BUFFER)
     except OSError:
         return b""
-
-
-def _newer(committed: Committed, held: int) -> Committed:
-    """What of a transaction lies beyond `held`: several may come as one where another node made them."""
-    if not committed.entries or committed.entries[0].sequence > held:
-        return committed
-    return msgspec.structs.replace(
-        committed,
-        entries=tuple(entry for entry in committed.entries if entry.sequence > held),
-        zone_changes=tuple(change for change in committed.zone_changes if change.sequence > held),
-    )
 
 
 def _watch(pid: int) -> int:
