@@ -26,7 +26,7 @@ from tenure.model.topology import Location
 T = TypeVar("T")
 
 
-class DataRefused(Exception):  # noqa: N818 (it is a fact about a batch, not an error of a caller)
+class DataRefused(Exception):
     """The database refused the data of a batch, a bug: plan it again by halves."""
 
 
@@ -104,7 +104,7 @@ class Tally(NamedTuple):
     host: str | None
     pending: bool
     family: str
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count is a method that nobody calls here
     claims: int
 
 

@@ -1,0 +1,199 @@
+"""Net images in, statements out: one small function a table.
+
+Closes come first, then updates, then inserts, so that within a batch an address, a handle or a name may pass
+from one to another: the partial unique indexes see it free before they see it taken.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, Table, bindparam, insert, update
+
+from tenure.engine.images import Image
+from tenure.model.dnsdata import ZoneChange
+from tenure.model.events import Entry
+from tenure.store.interface import KeyUse
+from tenure.store.sql import rows as r
+from tenure.store.sql import tables as t
+from tenure.store.sql.connect import Database
+
+
+class Target(NamedTuple):
+    """Where a batch is written, and when."""
+
+    db: Database
+    connection: Connection
+    raw: Any
+    now: int
+    digests: dict[str, bytes]
+
+
+Parts = tuple[list[Any], list[Any], list[Any]]
+"""Rows closed, changed and new."""
+
+
+def apply_entries(to: Target, entries: Sequence[Entry]) -> None:
+    """Append to the ledger."""
+    to.db.insert(to.raw, "ledger", r.LEDGER, [r.ledger_row(entry) for entry in entries])
+
+
+def apply_rows(to: Target, images: Iterable[Image]) -> None:
+    """Write the net rows of a batch, table by table."""
+    sorted_: dict[str, list[Image]] = {}
+    for image in images:
+        sorted_.setdefault(image.table, []).append(image)
+    for table, found in sorted_.items():
+        _APPLIES[table](to, found)
+
+
+def apply_zone_changes(to: Target, changes: Sequence[ZoneChange]) -> None:
+    """Journal what zones gained and lost, and move their serials."""
+    if changes:
+        to.db.insert(to.raw, "zone_changes", r.ZONE_CHANGE, [r.zone_change_row(change) for change in changes])
+        moved = [(change.zone, change.serial) for change in changes]
+        to.db.update(to.raw, "zones", ["id text"], ["serial bigint"], moved)
+
+
+def apply_keys(to: Target, keys: Sequence[KeyUse]) -> None:
+    """Remember idempotency keys; one that is here already has outlived its day and is used anew."""
+    if not keys:
+        return
+    named = [(key.actor, key.key, key.item) for key in keys]
+    old = ["actor text", "key text", "item integer"]
+    to.db.delete(to.raw, "idempotency", old, named)
+    columns = ("actor", "key", "item", "digest", "change", "answer", "time")
+    to.db.insert(
+        to.raw,
+        "idempotency",
+        columns,
+        [(key.actor, key.key, key.item, key.digest, key.change, key.answer, to.now) for key in keys],
+    )
+
+
+def _parts(images: Iterable[Image]) -> Parts:
+    """Values that carry their own `until`: closed, changed, new."""
+    closed: list[Any] = []
+    changed: list[Any] = []
+    new: list[Any] = []
+    for image in images:
+        row = image.row
+        (new if image.new else changed if row.until is None else closed).append(row)
+    return closed, changed, new
+
+
+def _claims(to: Target, images: list[Image]) -> None:
+    closed, changed, new = _parts(images)
+    for claims in (closed, changed):
+        if claims:
+            to.db.update(to.raw, "claims", ["id text"], _CLAIM_CHANGES, [_claim_changes(claim) for claim in claims])
+    if new:
+        to.db.insert(to.raw, "claims", r.CLAIM, [r.claim_row(claim) for claim in new])
+
+
+_CLAIM_CHANGES: Final = (
+    "host text", "machine text", "interface text", "bound bigint", "until bigint", "request text", "revision bigint",
+)  # fmt: skip
+
+
+def _claim_changes(claim: Any) -> r.Row:
+    id_, _, _, _, host, machine, interface, _, bound, until, _, request, revision = r.claim_row(claim)
+    return (id_, host, machine, interface, bound, until, request, revision)
+
+
+def _allocations(to: Target, images: list[Image]) -> None:
+    closed, changed, new = _parts(images)
+    if closed:
+        ends = ["held_until bigint", "until bigint", "cooling_until bigint"]
+        to.db.update(to.raw, "allocations", ["id text"], ends, [_ends(held) for held in closed])
+    if changed:
+        promises = [(held.id, r.maybe_micros(held.held_until), held.hostname) for held in changed]
+        to.db.update(to.raw, "allocations", ["id text"], ["held_until bigint", "hostname text"], promises)
+    if new:
+        to.db.insert(to.raw, "allocations", r.ALLOCATION, [r.allocation_row(held) for held in new])
+
+
+def _ends(held: Any) -> r.Row:
+    return (held.id, *map(r.maybe_micros, (held.held_until, held.until, held.cooling_until)))
+
+
+def _attachments(to: Target, images: list[Image]) -> None:
+    closed, changed, new = _parts(images)
+    key = ["allocation text", "interface text"]
+    gone = [r.attachment_row(attached) for attached in (*closed, *changed)]
+    if gone:
+        to.db.update(to.raw, "attachments", key, ["since bigint", "until bigint"], gone, "t.until IS NULL")
+    if new:
+        to.db.insert(to.raw, "attachments", r.ATTACHMENT, [r.attachment_row(attached) for attached in new])
+
+
+def _blocks(to: Target, images: list[Image]) -> None:
+    """A block that changes hands is closed and owned anew, so that yesterday's routes can be told."""
+    keys = [(subnet, r.packed_prefix(cidr), kind == "rack", to.now) for _, (subnet, cidr, kind, *_), _, _ in images]
+    key = ["subnet text", "prefix bytea", "rack boolean"]
+    to.db.update(to.raw, "blocks", key, ["until bigint"], keys, "t.until IS NULL")
+    owned = [
+        (b.subnet, r.packed_prefix(b.cidr), b.rack, b.owner, r.body(b), to.now)
+        for b in (image.row for image in images)
+        if b is not None
+    ]
+    if owned:
+        columns = ("subnet", "prefix", "rack", "owner", "body", "since")
+        to.db.insert(to.raw, "blocks", columns, owned)
+
+
+def _inventory(table: Table, columns: Callable[[Target, Any], dict[str, Any]]) -> Callable[[Target, list[Image]], None]:
+    """A table of values. What changes is first taken out of the unique indexes, so that names may be swapped."""
+    here = table.c.id == bindparam("key")
+    out = update(table).where(here, table.c.until.is_(None)).values(until=bindparam("now"))
+
+    def write(to: Target, images: list[Image]) -> None:
+        old = [{"key": image.key[0], "now": to.now} for image in images if not image.new]
+        rows = [(image.new, _columns(to, image.row, columns)) for image in images if image.row is not None]
+        changed = [{**row, "key": row["id"], "until": None} for new, row in rows if not new]
+        fresh = [{**row, "since": to.now} for new, row in rows if new]
+        if old:
+            to.connection.execute(out, old)
+        if changed:
+            names = [name for name in changed[0] if name not in ("key", "id", "serial", "digest")]
+            to.connection.execute(update(table).where(here).values({n: bindparam(n) for n in names}), changed)
+        if fresh:
+            to.connection.execute(insert(table), fresh)
+
+    return write
+
+
+def _columns(to: Target, value: Any, columns: Callable[[Target, Any], dict[str, Any]]) -> dict[str, Any]:
+    return {"id": value.id, "body": r.body(value), "revision": value.revision, **columns(to, value)}
+
+
+def _fields(*names: str) -> Callable[[Target, Any], dict[str, Any]]:
+    return lambda _, value: {name: getattr(value, name) for name in names}
+
+
+def _subnet(_: Target, subnet: Any) -> dict[str, Any]:
+    return {"network": subnet.network, "vrf": subnet.vrf, "prefix": r.packed_prefix(subnet.cidr)}
+
+
+def _range(_: Target, range_: Any) -> dict[str, Any]:
+    return {"subnet": range_.subnet, "first": r.packed(range_.start), "last": r.packed(range_.end)}
+
+
+def _token(to: Target, token: Any) -> dict[str, Any]:
+    return {"name": token.name, "digest": to.digests[token.id]}
+
+
+_APPLIES: dict[str, Callable[[Target, list[Image]], None]] = {
+    "vrfs": _inventory(t.vrfs, _fields("name")),
+    "locations": _inventory(t.locations, _fields("name", "kind", "parent")),
+    "networks": _inventory(t.networks, _fields("name", "vrf")),
+    "subnets": _inventory(t.subnets, _subnet),
+    "ranges": _inventory(t.ranges, _range),
+    "machines": _inventory(t.machines, _fields("name", "kind", "location")),
+    "interfaces": _inventory(t.interfaces, _fields("machine", "mac")),
+    "zones": _inventory(t.zones, _fields("vrf", "name", "serial")),
+    "tokens": _inventory(t.tokens, _token),
+    "blocks": _blocks,
+    "claims": _claims,
+    "allocations": _allocations,
+    "attachments": _attachments,
+}

@@ -1,0 +1,199 @@
+"""What a batch needs beyond the state, read by key: a bounded number of statements, however many keys.
+
+Keys travel as one parameter (a JSON array) or one a column (PostgreSQL's arrays); statements for empty sets are
+left out. The order follows the closure that `Wanted` documents: machines and interfaces, then claims, then
+allocations, then what hangs on those that were found on the way.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from tenure.engine.facts import Facts, Wanted
+from tenure.model.access import Token
+from tenure.model.machines import Interface, Machine
+from tenure.store.sql import rows as r
+from tenure.store.sql.connect import Database
+
+CLAIMS: Final = ", ".join(f"c.{name}" for name in r.CLAIM)
+ALLOCATIONS: Final = ", ".join(f"a.{name}" for name in r.ALLOCATION)
+_ATTACHMENTS: Final = ", ".join(f"x.{name}" for name in r.ATTACHMENT)
+_SHOWN: Final = 20  # holders that a refusal names
+
+_machine = msgspec.json.Decoder(Machine).decode
+_interface = msgspec.json.Decoder(Interface).decode
+_token = msgspec.json.Decoder(Token).decode
+
+_HOLDERS: Final = {
+    "network": "SELECT k.n, 'claim ' || c.handle AS label FROM {k} CROSS JOIN claims c"
+    " WHERE c.network = k.id AND c.until IS NULL",
+    "machine": "SELECT k.n, 'claim ' || c.handle AS label FROM {k} CROSS JOIN claims c"
+    " WHERE c.machine = k.id AND c.until IS NULL AND c.machine IS NOT NULL",
+    "location": "SELECT h.n, h.label FROM (SELECT k.n, 'claim ' || c.handle AS label FROM {k} CROSS JOIN claims c"
+    " WHERE c.host = k.id AND c.until IS NULL AND c.host IS NOT NULL"
+    " UNION ALL SELECT k.n, 'machine ' || m.name AS label FROM {k} CROSS JOIN machines m"
+    " WHERE m.location = k.id AND m.until IS NULL) h",
+}
+
+
+class Reading:
+    """One reading of facts, in the writer's transaction."""
+
+    def __init__(self, db: Database, raw: Any, now: datetime) -> None:
+        self._db = db
+        self._raw = raw
+        self._now = r.micros(now)
+        self._facts = Facts()
+
+    def read(self, wanted: Wanted) -> Facts:
+        """Everything that is wanted and what hangs on it."""
+        facts = self._facts
+        facts.want(wanted)
+        self._machines(wanted)
+        self._tokens(wanted.tokens)
+        self._claims(wanted)
+        self._allocations(wanted)
+        self._holders(wanted.holders)
+        return facts
+
+    def _rows(self, statement: str, columns: Sequence[str], keys: Iterable[r.Row]) -> list[r.Row]:
+        """Rows of a statement over keys; `{k}` stands for them, once or more."""
+        found = list(keys)
+        if not found:
+            return []
+        text = statement.replace("{k}", self._db.keys(*columns))
+        packed = self._db.pack(columns, found) * statement.count("{k}")
+        return self._db.fetch(self._raw, text, packed)
+
+    def _by(self, statement: str, column: str, keys: Iterable[str]) -> list[r.Row]:
+        return self._rows(statement, [f"{column} text"], [(key,) for key in keys])
+
+    def _machines(self, wanted: Wanted) -> None:
+        facts = self._facts
+        ports = "SELECT i.body FROM {k} CROSS JOIN interfaces i WHERE i.until IS NULL AND "
+        self._put("interfaces", map(_interface_of, self._by(ports + "i.mac = k.mac", "mac", wanted.macs)))
+        machines = "SELECT m.body FROM {k} CROSS JOIN machines m WHERE m.until IS NULL AND "
+        self._put("machines", map(_machine_of, self._by(machines + "m.name = k.name", "name", wanted.machines)))
+        ids = wanted.machines | {port.machine for port in facts.interfaces.values()}
+        self._put("machines", map(_machine_of, self._by(machines + "m.id = k.id", "id", ids - facts.machines.keys())))
+        siblings = self._by(ports + "i.machine = k.machine", "machine", facts.machines)
+        self._put("interfaces", map(_interface_of, siblings))
+
+    def _tokens(self, named: set[str]) -> None:
+        tokens = "SELECT t.body FROM {k} CROSS JOIN tokens t WHERE t.until IS NULL AND "
+        for column in ("name", "id"):
+            found = self._by(f"{tokens} t.{column} = k.{column}", column, named)
+            self._put("tokens", (_token(row[0]) for row in found))
+
+    def _claims(self, wanted: Wanted) -> None:
+        claims = f"SELECT {CLAIMS} FROM {{k}} CROSS JOIN claims c WHERE "
+        handles = claims + "c.until IS NULL AND c.handle = k.handle AND c.project = k.project"
+        self._put("claims", map(r.claim_of, self._rows(handles, ["project text", "handle text"], wanted.handles)))
+        self._claims_by_id(wanted.claims)
+        pending = claims + "c.until IS NULL AND c.bound IS NULL AND c.interface IS NOT NULL AND c.interface = k.port"
+        self._put("claims", map(r.claim_of, self._by(pending, "port", self._facts.interfaces)))
+        held = claims + "c.until IS NULL AND c.machine IS NOT NULL AND c.machine = k.machine"
+        named = wanted.machines | self._facts.machines.keys()
+        self._put("claims", map(r.claim_of, self._by(held, "machine", named)))
+
+    def _claims_by_id(self, ids: Iterable[str]) -> None:
+        missing = [id_ for id_ in ids if id_ not in self._facts.claims]
+        statement = f"SELECT {CLAIMS} FROM {{k}} CROSS JOIN claims c WHERE c.id = k.id"
+        self._put("claims", map(r.claim_of, self._by(statement, "id", missing)))
+
+    def _allocations(self, wanted: Wanted) -> None:
+        facts = self._facts
+        held = f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a WHERE a.until IS NULL AND "
+        self._by_addresses(held, wanted.addresses)
+        named = held + "a.hostname IS NOT NULL AND a.hostname = k.name"
+        self._put("allocations", map(r.allocation_of, self._by(named, "name", wanted.hostnames)))
+        worn = (
+            f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN attachments x CROSS JOIN allocations a"
+            " WHERE x.interface = k.port AND x.until IS NULL AND a.id = x.allocation AND a.until IS NULL"
+        )
+        self._put("allocations", map(r.allocation_of, self._by(worn, "port", facts.interfaces)))
+        self._expired(wanted.expired)
+        self._claims_by_id({held.claim for held in facts.allocations.values()})
+        by_claim = self._by(held + "a.claim = k.claim", "claim", facts.claims)
+        self._put("allocations", map(r.allocation_of, by_claim))
+        attached = f"SELECT {_ATTACHMENTS} FROM {{k}} CROSS JOIN attachments x WHERE x.until IS NULL AND "
+        found = self._by(attached + "x.allocation = k.allocation", "allocation", facts.allocations)
+        self._put("attachments", map(r.attachment_of, found))
+
+    def _by_addresses(self, held: str, addresses: set[tuple[str, str]]) -> None:
+        """Open ones, and the latest of those that rest."""
+        columns = ["vrf text", "address bytea"]
+        keys = [(vrf, r.packed(ip)) for vrf, ip in addresses]
+        here = "a.vrf = k.vrf AND a.address = k.address"
+        self._put("allocations", map(r.allocation_of, self._rows(held + here, columns, keys)))
+        resting = (
+            f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a"
+            f" WHERE a.until IS NOT NULL AND {here} AND a.cooling_until > {self._now:d} ORDER BY a.until"
+        )
+        latest = {(row[2], row[4]): row for row in self._rows(resting, columns, keys)}
+        self._put("allocations", map(r.allocation_of, latest.values()))
+
+    def _expired(self, most: int) -> None:
+        if not most:
+            return
+        statement = (
+            f"SELECT {ALLOCATIONS} FROM allocations a WHERE a.lease AND a.until IS NULL AND a.held_until < ?"
+            " ORDER BY a.held_until LIMIT ?"
+        )
+        found = self._db.fetch(self._raw, self._db.sql(statement), [self._now, most])
+        expired = [r.allocation_of(row) for row in found]
+        self._put("allocations", expired)
+        self._facts.expired = [held.id for held in expired]
+
+    def _put(self, table: str, rows: Iterable[Any]) -> None:
+        put = self._facts.put
+        for row in rows:
+            put(table, row)
+
+    def _holders(self, wanted: set[tuple[str, str, str, str]]) -> None:
+        """One statement a kind: the first labels of each, and how many there are."""
+        facts = self._facts
+        asked = sorted(wanted)
+        facts.holders.update({key: ([], 0) for key in asked})
+        for kind, statement in _HOLDERS.items():
+            keys = [(n, key[1]) for n, key in enumerate(asked) if key[0] == kind]
+            for n, label, count in self._rows(_few(statement), ["n bigint", "id text"], keys):
+                self._hold(asked[n], str(label), count)
+        parts = [(n, *_span(key)) for n, key in enumerate(asked) if key[0] == "subnet"]
+        columns = ["n bigint", "id text", "first bytea", "last bytea"]
+        for n, address, count in self._rows(_few(_IN_SUBNET), columns, parts):
+            self._hold(asked[n], r.text_of(address), count)
+
+    def _hold(self, key: tuple[str, str, str, str], label: str, count: int) -> None:
+        self._facts.holders[key][0].append(label)
+        self._facts.holders[key] = (self._facts.holders[key][0], count)
+
+
+_IN_SUBNET: Final = (
+    "SELECT k.n, a.address AS label FROM {k} CROSS JOIN allocations a"
+    " WHERE a.subnet = k.id AND a.until IS NULL AND a.address BETWEEN k.first AND k.last"
+)
+
+
+def _span(key: tuple[str, str, str, str]) -> tuple[str, bytes, bytes]:
+    """A subnet's id, and the first and last bytes asked for; nothing named is everything."""
+    _, id_, first, last = key
+    return id_, r.packed(first) if first else b"", r.packed(last) if last else b"\xff" * 17
+
+
+def _few(statement: str) -> str:
+    return (
+        "SELECT n, label, total FROM (SELECT n, label, count(*) OVER (PARTITION BY n) AS total,"
+        f" row_number() OVER (PARTITION BY n ORDER BY label) AS place FROM ({statement}) AS held) AS counted"
+        f" WHERE place <= {_SHOWN} ORDER BY n, place"
+    )
+
+
+def _machine_of(row: r.Row) -> Machine:
+    return _machine(row[0])
+
+
+def _interface_of(row: r.Row) -> Interface:
+    return _interface(row[0])

@@ -1,0 +1,81 @@
+"""Everything as of one moment, for loading the allocator's memory."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from tenure.model.access import Token
+from tenure.model.addressing import Network, Range, Subnet, Vrf
+from tenure.model.dnsdata import Zone
+from tenure.model.placement import Block
+from tenure.model.topology import Location
+from tenure.store.interface import Held, Named, Tally
+from tenure.store.sql import rows as r
+from tenure.store.sql.connect import Database
+from tenure.store.sql.turns import read_head
+
+V = TypeVar("V")
+
+
+class SqlSnapshot:
+    """A `Snapshot` in one reading transaction. The small tables are read at once, the large ones stream."""
+
+    def __init__(self, db: Database, raw: Any) -> None:
+        self._db = db
+        self._raw = raw
+        self.head = read_head(db, raw)
+        self.vrfs = self._open("vrfs", Vrf)
+        self.locations = self._open("locations", Location)
+        self.networks = self._open("networks", Network)
+        self.subnets = self._open("subnets", Subnet)
+        self.ranges = self._open("ranges", Range)
+        self.zones: list[Zone] = [r.zone_of(*row) for row in self._rows("body, serial", "zones")]
+        token = msgspec.json.Decoder(Token).decode
+        self.tokens = [(token(body), bytes(digest)) for body, digest in self._rows("body, digest", "tokens")]
+
+    def blocks(self) -> Iterator[Block]:
+        """Open blocks, rack blocks before host blocks."""
+        decode = msgspec.json.Decoder(Block).decode
+        for row in self._stream("SELECT body FROM blocks WHERE until IS NULL ORDER BY rack DESC, number"):
+            yield decode(row[0])
+
+    def held(self, now: datetime) -> Iterator[Held]:
+        """Open allocations, and closed ones that still rest after `now`."""
+        open_ = "SELECT subnet, address, lease FROM allocations WHERE until IS NULL"
+        for subnet, address, lease in self._stream(open_):
+            yield Held(subnet, int.from_bytes(address, "big"), bool(lease), None)
+        resting = (
+            "SELECT subnet, address, lease, cooling_until FROM allocations"
+            " WHERE cooling_until IS NOT NULL AND cooling_until > ? AND until IS NOT NULL"
+        )
+        for subnet, address, lease, cooling in self._stream(resting, r.micros(now)):
+            yield Held(subnet, int.from_bytes(address, "big"), bool(lease), r.time_of(cooling))
+
+    def named(self) -> Iterator[Named]:
+        """Open allocations with a hostname."""
+        statement = "SELECT subnet, address, hostname FROM allocations WHERE until IS NULL AND hostname IS NOT NULL"
+        for subnet, address, hostname in self._stream(statement):
+            yield Named(subnet, int.from_bytes(address, "big"), hostname)
+
+    def tallies(self) -> Iterator[Tally]:
+        """Open claims, counted."""
+        family, count = (f"{self._db.json('request')} ->> '{name}'" for name in ("family", "count"))
+        statement = (
+            f"SELECT network, host, bound IS NULL AS pending, {family} AS family, {count} AS count, count(*)"
+            " FROM claims WHERE until IS NULL GROUP BY 1, 2, 3, 4, 5"
+        )
+        for network, host, pending, family_, count_, claims in self._stream(statement):
+            yield Tally(network, host, bool(pending), family_ or "", int(count_ or 1), claims)
+
+    def _open(self, table: str, type_: type[V]) -> list[V]:
+        decode = msgspec.json.Decoder(type_).decode
+        return [decode(row[0]) for row in self._rows("body", table)]
+
+    def _rows(self, columns: str, table: str) -> list[r.Row]:
+        return self._db.fetch(self._raw, f"SELECT {columns} FROM {table} WHERE until IS NULL ORDER BY id", ())
+
+    def _stream(self, statement: str, *parameters: Any) -> Iterator[r.Row]:
+        with self._db.translated():
+            yield from self._db.stream(self._raw, self._db.sql(statement), parameters)

@@ -1,0 +1,253 @@
+"""The tables. Inventory, claims and allocations are closed with `until`, never deleted; times are microseconds.
+
+An index that a plain claim touches costs every claim, so most are partial: over what is open, over what is
+closed, or over the few rows that have the column at all.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    text,
+)
+
+FORMAT: Final = 1
+"""Counts the schema's changes. A node whose number differs from the database's does not write."""
+
+metadata = MetaData()
+
+_TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # bytewise order, so that cursors mean the same
+_COUNTED = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by themselves in INTEGER only
+
+
+def _text(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, _TEXT, nullable=null)
+
+
+def _bytes(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, LargeBinary, nullable=null)
+
+
+def _number(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, BigInteger, nullable=null)
+
+
+def _flag(name: str) -> Column[Any]:
+    return Column(name, Boolean, nullable=False)
+
+
+def _row_number() -> Column[Any]:
+    return Column("number", _COUNTED, primary_key=True, autoincrement=True)
+
+
+def _where(name: str, where: str, *columns: str, unique: bool = False) -> Index:
+    condition = text(where)
+    return Index(name, *columns, unique=unique, postgresql_where=condition, sqlite_where=condition)
+
+
+def _open(name: str, *columns: str, unique: bool = False) -> Index:
+    return _where(name, "until IS NULL", *columns, unique=unique)
+
+
+def _inventory(name: str, *parts: Column[Any] | Index) -> Table:
+    """A table of values: the value as JSON in `body`, and the columns by which it is found."""
+    return Table(
+        name,
+        metadata,
+        Column("id", _TEXT, primary_key=True),
+        *(part for part in parts if isinstance(part, Column)),
+        _text("body"),
+        _number("revision"),
+        _number("since"),
+        _number("until", null=True),
+        *(part for part in parts if isinstance(part, Index)),
+    )
+
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("sequence", _COUNTED, primary_key=True, autoincrement=False),
+    _text("batch"),
+    _text("change"),
+    _number("time"),
+    _text("actor"),
+    _text("source"),
+    _text("request_id"),
+    _text("project", null=True),
+    _text("kind"),
+    _text("vrf", null=True),
+    _bytes("address", null=True),
+    _text("claim", null=True),
+    _text("machine", null=True),
+    _text("zone", null=True),
+    _text("body"),
+    _where("ledger_address", "address IS NOT NULL", "vrf", "address", "sequence"),
+)
+
+vrfs = _inventory("vrfs", _text("name"), _open("vrfs_name", "name", unique=True))
+locations = _inventory(
+    "locations",
+    _text("name"),
+    _text("kind"),
+    _text("parent", null=True),
+    _open("locations_name", "name", unique=True),
+    _open("locations_parent", "parent"),
+)
+networks = _inventory("networks", _text("name"), _text("vrf"), _open("networks_name", "name", unique=True))
+subnets = _inventory(
+    "subnets",
+    _text("network"),
+    _text("vrf"),
+    _bytes("prefix"),
+    _open("subnets_prefix", "vrf", "prefix", unique=True),
+    _open("subnets_network", "network", "id"),
+)
+ranges = _inventory("ranges", _text("subnet"), _bytes("first"), _bytes("last"), _open("ranges_subnet", "subnet", "id"))
+machines = _inventory(
+    "machines",
+    _text("name"),
+    _text("kind"),
+    _text("location", null=True),
+    _open("machines_name", "name", unique=True),
+    _open("machines_location", "location", "id"),
+)
+interfaces = _inventory(
+    "interfaces",
+    _text("machine"),
+    _text("mac"),
+    _open("interfaces_mac", "mac", unique=True),
+    _open("interfaces_machine", "machine"),
+)
+zones = _inventory(
+    "zones", _text("vrf"), _text("name"), _number("serial"), _open("zones_name", "vrf", "name", unique=True)
+)
+tokens = _inventory(
+    "tokens",
+    _text("name"),
+    _bytes("digest"),
+    _open("tokens_name", "name", unique=True),
+    _open("tokens_digest", "digest", unique=True),
+)
+
+blocks = Table(
+    "blocks",
+    metadata,
+    _row_number(),
+    _text("subnet"),
+    _bytes("prefix"),
+    _flag("rack"),
+    _text("owner", null=True),
+    _text("body"),
+    _number("since"),
+    _number("until", null=True),
+    _open("blocks_prefix", "subnet", "prefix", "rack", unique=True),
+    _open("blocks_owner", "owner", "number"),
+)
+
+claims = Table(
+    "claims",
+    metadata,
+    Column("id", _TEXT, primary_key=True),
+    _text("project"),
+    _text("handle"),
+    _text("network"),
+    _text("host", null=True),
+    _text("machine", null=True),
+    _text("interface", null=True),
+    _number("since"),
+    _number("bound", null=True),
+    _number("until", null=True),
+    _text("actor"),
+    _text("request"),
+    _number("revision"),
+    _open("claims_handle", "handle", "project", unique=True),
+    _open("claims_network", "network", "id"),
+    _where("claims_host", "until IS NULL AND host IS NOT NULL", "host", "id"),
+    _where("claims_machine", "until IS NULL AND machine IS NOT NULL", "machine", "id"),
+    _where("claims_pending", "until IS NULL AND bound IS NULL AND interface IS NOT NULL", "interface"),
+)
+
+allocations = Table(
+    "allocations",
+    metadata,
+    Column("id", _TEXT, primary_key=True),
+    _text("claim"),
+    _text("vrf"),
+    _text("subnet"),
+    _bytes("address"),
+    Column("length", Integer, nullable=False),
+    _number("since"),
+    _text("hostname", null=True),
+    _text("block", null=True),
+    _text("title", null=True),
+    _flag("lease"),
+    _number("held_until", null=True),
+    _number("until", null=True),
+    _number("cooling_until", null=True),
+    _open("allocations_address", "vrf", "address", unique=True),
+    _where("allocations_past", "until IS NOT NULL", "vrf", "address", "cooling_until"),
+    _open("allocations_claim", "claim"),
+    _open("allocations_subnet", "subnet", "address"),
+    _where("allocations_hostname", "until IS NULL AND hostname IS NOT NULL", "hostname"),
+    _where("allocations_cooling", "cooling_until IS NOT NULL", "cooling_until"),
+    _where("allocations_lease", "lease AND until IS NULL", "held_until"),
+)
+
+attachments = Table(
+    "attachments",
+    metadata,
+    _row_number(),
+    _text("allocation"),
+    _text("interface"),
+    _number("since"),
+    _number("until", null=True),
+    _open("attachments_allocation", "allocation", "interface", unique=True),
+    _open("attachments_interface", "interface"),
+    _where("attachments_past", "until IS NOT NULL", "allocation"),
+)
+
+zone_changes = Table(
+    "zone_changes",
+    metadata,
+    _text("zone"),
+    _number("sequence"),
+    _number("serial"),
+    _text("removed"),
+    _text("added"),
+    PrimaryKeyConstraint("zone", "sequence"),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    _text("actor"),
+    _text("key"),
+    Column("item", Integer, nullable=False),
+    _bytes("digest"),
+    _text("change"),
+    _bytes("answer"),
+    _number("time"),
+    PrimaryKeyConstraint("actor", "key", "item"),
+    Index("idempotency_time", "time"),
+)
+
+duties = Table(
+    "duties",
+    metadata,
+    Column("name", _TEXT, primary_key=True),
+    _text("owner"),
+    _number("term"),
+    _number("until"),
+)
+
+meta = Table("meta", metadata, Column("name", _TEXT, primary_key=True), _text("value"))
