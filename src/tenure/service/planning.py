@@ -7,7 +7,8 @@ import msgspec
 
 from tenure.engine import wants
 from tenure.engine.facts import Facts, Wanted
-from tenure.engine.plan import Moment, Plan, plan
+from tenure.engine.holdings import holding
+from tenure.engine.plan import Draft, Moment, Plan, plan
 from tenure.errors import KeyReused, StoreUnavailable, TenureError
 from tenure.model import uses as u
 from tenure.model.answers import Answer, Answers, Failure, Holding
@@ -84,6 +85,10 @@ class Planned:
             self.changes.append(Change(next(moment.ids), asked, made))
         return made.answer
 
+    def draft(self, asked: u.Submission, moment: Moment) -> Draft:
+        """The memory and the facts as they are after the uses before this one."""
+        return Draft(asked, self._memory.state, self.facts, moment)
+
     def prepare(self, batch: str) -> Batch:
         """All that shall be recorded, as one transaction."""
         begun = self._turn.head
@@ -130,7 +135,7 @@ class Planner:
 
     Args:
         ids: Fresh ids.
-        seed: A fresh number for each turn.
+        seed: A fresh number for each use.
         clock_margin: Seconds added to the last DHCP promise before an address is given to another.
     """
 
@@ -166,8 +171,9 @@ class Planner:
             elif isinstance(each, Replay):
                 wanted.claims.update(_claims(_decode(each.answer)))
         planned.facts = turn.facts(wanted)
-        moment = Moment(turn.now, self.ids, self._seed(), self._clock_margin)
+        moment = Moment(turn.now, self.ids, clock_margin=self._clock_margin)
         for item, each in zip(items, asked, strict=True):
+            moment.seed = self._seed()
             planned.outcomes.append(_outcome(planned, item.asked, each, moment))
 
 
@@ -175,7 +181,7 @@ def _outcome(planned: Planned, asked: u.Submission, needs: "Wanted | Replay | Te
     if isinstance(needs, TenureError):
         return Outcome(failure(needs))
     if isinstance(needs, Replay):
-        return Outcome(_current(_decode(needs.answer), planned.facts), replayed=True)
+        return Outcome(_current(_decode(needs.answer), planned.draft(asked, moment)), replayed=True)
     try:
         return Outcome(planned.add(asked, moment))
     except TenureError as error:
@@ -226,12 +232,11 @@ def _claims(answer: Answer) -> Iterator[str]:
             yield from _claims(each)
 
 
-def _current(answer: Answer, facts: Facts) -> Answer:
+def _current(answer: Answer, draft: Draft) -> Answer:
     """An earlier answer, with each claim as it is now: one that was released since is shown as released."""
     if isinstance(answer, Answers):
-        return Answers(tuple(_current(each, facts) for each in answer.items))
+        return Answers(tuple(_current(each, draft) for each in answer.items))
     if not isinstance(answer, Holding):
         return answer
-    claim = facts.claims.get(answer.claim.id, answer.claim)
-    addresses = answer.addresses if claim.until is None else ()
-    return msgspec.structs.replace(answer, claim=claim, addresses=addresses)
+    claim = draft.facts.claims.get(answer.claim.id, answer.claim)
+    return holding(draft, claim, created=answer.created)

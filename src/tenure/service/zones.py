@@ -33,6 +33,7 @@ _OF_ADDRESSES: Final = frozenset(
     {
         e.AddressAllocated,
         e.AddressReleased,
+        e.AddressDisputed,
         e.LeasePromised,
         e.BlockOwned,
         e.BlockSurrendered,
