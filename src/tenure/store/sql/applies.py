@@ -121,7 +121,7 @@ def _attachments(to: Target, images: list[Image]) -> None:
     key = ["allocation text", "interface text"]
     gone = [r.attachment_row(attached) for attached in (*closed, *changed)]
     if gone:
-        to.db.update(to.raw, "attachments", key, ["since bigint", "until bigint"], gone, "t.until IS NULL")
+        to.db.update(to.raw, "attachments", key, ["since bigint", "until bigint"], gone, only="t.until IS NULL")
     if new:
         to.db.insert(to.raw, "attachments", r.ATTACHMENT, [r.attachment_row(attached) for attached in new])
 
@@ -130,7 +130,7 @@ def _blocks(to: Target, images: list[Image]) -> None:
     """A block that changes hands is closed and owned anew, so that yesterday's routes can be told."""
     keys = [(subnet, r.packed_prefix(cidr), kind == "rack", to.now) for _, (subnet, cidr, kind, *_), _, _ in images]
     key = ["subnet text", "prefix bytea", "rack boolean"]
-    to.db.update(to.raw, "blocks", key, ["until bigint"], keys, "t.until IS NULL")
+    to.db.update(to.raw, "blocks", key, ["until bigint"], keys, only="t.until IS NULL")
     owned = [
         (b.subnet, r.packed_prefix(b.cidr), b.rack, b.owner, r.body(b), to.now)
         for b in (image.row for image in images)

@@ -82,7 +82,7 @@ class Database(Protocol):
         ...
 
     def update(
-        self, raw: Any, table: str, key: Sequence[str], columns: Sequence[str], rows: Sequence[Row], only: str = ""
+        self, raw: Any, table: str, key: Sequence[str], columns: Sequence[str], rows: Sequence[Row], *, only: str = ""
     ) -> None:
         """Update many rows of `t` by key; a row holds its key, then its values. Columns are `name type`."""
         ...
@@ -203,12 +203,13 @@ class Sqlite:
         key: Sequence[str],
         columns: Sequence[str],
         rows: Sequence[Row],
+        *,
         only: str = "",
     ) -> None:
         """One prepared statement, its parameters numbered because the key comes first."""
         where = " AND ".join(f"{name} = ?{n}" for n, name in enumerate(names(key), 1))
         what = ", ".join(f"{name} = ?{n}" for n, name in enumerate(names(columns), len(key) + 1))
-        raw.executemany(f"UPDATE {table} AS t SET {what} WHERE {where}{only and ' AND ' + only}", rows)
+        raw.executemany(f"UPDATE {table} AS t SET {what} WHERE {where}{conjunction(only)}", rows)
 
     def delete(self, raw: sqlite3.Connection, table: str, key: Sequence[str], rows: Sequence[Row]) -> None:
         """One prepared statement."""
@@ -231,6 +232,11 @@ class Sqlite:
             if isinstance(error.orig, sqlite3.IntegrityError | sqlite3.DataError):
                 raise DataRefused(str(error.orig)) from error
             raise StoreUnavailable(_sentence(self.path, error.orig)) from error
+
+
+def conjunction(condition: str) -> str:
+    """What stands behind a WHERE for one more condition, if there is one."""
+    return f" AND {condition}" if condition else ""
 
 
 def _sentence(path: Path, error: BaseException | None) -> str:

@@ -1,6 +1,6 @@
 """Everything as of one moment, for loading the allocator's memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -26,14 +26,16 @@ class SqlSnapshot:
         self._db = db
         self._raw = raw
         self.head = read_head(db, raw)
-        self.vrfs = self._open("vrfs", Vrf)
-        self.locations = self._open("locations", Location)
-        self.networks = self._open("networks", Network)
-        self.subnets = self._open("subnets", Subnet)
-        self.ranges = self._open("ranges", Range)
-        self.zones: list[Zone] = [r.zone_of(*row) for row in self._rows("body, serial", "zones")]
+        self.vrfs: Sequence[Vrf] = self._open("vrfs", Vrf)
+        self.locations: Sequence[Location] = self._open("locations", Location)
+        self.networks: Sequence[Network] = self._open("networks", Network)
+        self.subnets: Sequence[Subnet] = self._open("subnets", Subnet)
+        self.ranges: Sequence[Range] = self._open("ranges", Range)
+        self.zones: Sequence[Zone] = [r.zone_of(*row) for row in self._rows("body, serial", "zones")]
         token = msgspec.json.Decoder(Token).decode
-        self.tokens = [(token(body), bytes(digest)) for body, digest in self._rows("body, digest", "tokens")]
+        self.tokens: Sequence[tuple[Token, bytes]] = [
+            (token(body), bytes(digest)) for body, digest in self._rows("body, digest", "tokens")
+        ]
 
     def blocks(self) -> Iterator[Block]:
         """Open blocks, rack blocks before host blocks."""

@@ -9,14 +9,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, make_url
 from sqlalchemy.exc import DBAPIError
 
-from tenure.errors import OutcomeUnknown
+from tenure.errors import OutcomeUnknown, StoreUnavailable
 from tenure.model.events import Entry
-from tenure.store.interface import Head, Store
+from tenure.store.interface import Head, Reads, Store
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Clock, Database, Sqlite
+from tenure.store.sql.postgres import Postgres
+from tenure.store.sql.reads import SqlReads
 from tenure.store.sql.schema import migrate
 from tenure.store.sql.snapshots import SqlSnapshot
 from tenure.store.sql.turns import ENTRY, SqlTurn, read_head
@@ -38,8 +40,18 @@ def open_store(where: str | Path, clock: Clock) -> Store:
 
 
 def database(where: str | Path, clock: Clock) -> Database:
-    """The kind of database that is meant."""
-    return Sqlite(Path(where), clock)
+    """The kind of database that is meant.
+
+    Raises:
+        StoreUnavailable: A URL of another kind.
+    """
+    text = str(where)
+    if "://" not in text:
+        return Sqlite(Path(where), clock)
+    scheme = text.partition("://")[0]
+    if scheme not in ("postgresql", "postgres"):
+        raise StoreUnavailable(f"{scheme} is no kind of database that Tenure keeps its ledger in; use postgresql://.")
+    return Postgres(make_url(text.replace("postgres://", "postgresql://", 1)))
 
 
 class SqlStore:
@@ -48,6 +60,12 @@ class SqlStore:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._grown = threading.Condition()
+        self._reads = SqlReads(db, self._looking)
+
+    @property
+    def reads(self) -> Reads:
+        """Lists and single things."""
+        return self._reads
 
     def prepare(self) -> None:
         """Create or migrate the schema, under the lock."""
@@ -129,11 +147,16 @@ class SqlStore:
 
     @contextmanager
     def _reading(self) -> Iterator[Any]:
+        with self._looking() as connection:
+            yield connection.connection.driver_connection
+
+    @contextmanager
+    def _looking(self) -> Iterator[Connection]:
         with self._db.translated():
             connection = self._db.reading()
-        with connection, self._db.translated():
-            connection.begin()
-            yield connection.connection.driver_connection
+            with connection:
+                connection.begin()
+                yield connection
 
     @contextmanager
     def _writing(self) -> Iterator[tuple[Connection, Callable[[], None]]]:

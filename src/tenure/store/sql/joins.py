@@ -1,0 +1,118 @@
+"""What hangs on claims and allocations, read for all of a page at once."""
+
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_network
+from typing import Any
+
+import msgspec
+from sqlalchemy import select
+
+from tenure.model.addressing import Network, Subnet
+from tenure.model.answers import HeldAddress, Holding, MachineWithInterfaces
+from tenure.model.holding import Allocation, Claim
+from tenure.model.machines import Interface, Machine
+from tenure.store.interface import KnownAddress
+from tenure.store.sql import rows as r
+from tenure.store.sql import tables as t
+from tenure.store.sql.pages import Snapshot
+
+CLAIM = [t.claims.c[name] for name in r.CLAIM]
+ALLOCATION = [t.allocations.c[name] for name in r.ALLOCATION]
+
+_subnet = msgspec.json.Decoder(Subnet).decode
+_network = msgspec.json.Decoder(Network).decode
+_machine = msgspec.json.Decoder(Machine).decode
+_interface = msgspec.json.Decoder(Interface).decode
+
+
+def holdings(at: Snapshot, claims: Sequence[Claim]) -> list[Holding]:
+    """Claims with the addresses that they hold now."""
+    c = t.allocations.c
+    query = select(*ALLOCATION).where(c.claim.in_([claim.id for claim in claims]), c.until.is_(None))
+    allocations = [r.allocation_of(row) for row in at.all(query.order_by(c.since, c.address))]
+    shown: dict[str, list[HeldAddress]] = {}
+    for allocation, held in zip(allocations, held_addresses(at, allocations), strict=True):
+        shown.setdefault(allocation.claim, []).append(held)
+    return [Holding(claim=claim, addresses=tuple(shown.get(claim.id, ()))) for claim in claims]
+
+
+def held_addresses(at: Snapshot, allocations: Sequence[Allocation]) -> list[HeldAddress]:
+    """Allocations with what their users need to configure them; a subnet that was closed since still tells."""
+    subnets = {s.id: s for s in _bodies(at, t.subnets, {a.subnet for a in allocations}, _subnet)}
+    networks = {n.id: n for n in _bodies(at, t.networks, {s.network for s in subnets.values()}, _network)}
+    return [_held(a, subnets[a.subnet], networks[subnets[a.subnet].network]) for a in allocations]
+
+
+def _held(allocation: Allocation, subnet: Subnet, network: Network) -> HeldAddress:
+    named = allocation.hostname is not None and network.domain is not None
+    return HeldAddress(
+        ip=allocation.ip,
+        prefix_length=int(subnet.cidr.partition("/")[2]),
+        subnet=subnet.id,
+        gateway=subnet.gateway,
+        dns_servers=subnet.dns_servers,
+        block=allocation.block,
+        title=allocation.title,
+        name=f"{allocation.hostname}.{network.domain}" if named else None,
+        held_until=allocation.held_until,
+    )
+
+
+def known_addresses(at: Snapshot, allocations: Sequence[Allocation]) -> list[KnownAddress]:
+    """Allocations with claim, interfaces and machines."""
+    claims = {claim.id: claim for claim in claims_by_id(at, {a.claim for a in allocations})}
+    ports = _attached(at, allocations)
+    named = {port.machine for found in ports.values() for port in found}
+    named |= {claim.machine for claim in claims.values() if claim.machine is not None}
+    machines = {m.id: m for m in _bodies(at, t.machines, named, _machine)}
+    found = []
+    for allocation, held in zip(allocations, held_addresses(at, allocations), strict=True):
+        claim = claims[allocation.claim]
+        interfaces = tuple(ports.get(allocation.id, ()))
+        ids = dict.fromkeys([*(port.machine for port in interfaces), claim.machine])
+        its = tuple(machines[id_] for id_ in ids if id_ in machines)
+        found.append(KnownAddress(allocation, claim, held, interfaces, its))
+    return found
+
+
+def claims_by_id(at: Snapshot, ids: Iterable[str]) -> list[Claim]:
+    """Claims, open or closed."""
+    return [r.claim_of(row) for row in at.all(select(*CLAIM).where(t.claims.c.id.in_(list(ids))))]
+
+
+def _attached(at: Snapshot, allocations: Sequence[Allocation]) -> dict[str, list[Interface]]:
+    """Interfaces by allocation: those attached now, or where it was released, those attached to its end."""
+    x, i = t.attachments.c, t.interfaces.c
+    ends = {a.id: r.maybe_micros(a.until) for a in allocations}
+    query = (
+        select(x.allocation, x.until, i.body)
+        .join_from(t.attachments, t.interfaces, i.id == x.interface)
+        .where(x.allocation.in_(list(ends)))
+        .order_by(x.number)
+    )
+    found: dict[str, list[Interface]] = {}
+    for allocation, until, body in at.all(query):
+        if until == ends[allocation]:
+            found.setdefault(allocation, []).append(_interface(body))
+    return found
+
+
+def with_interfaces(at: Snapshot, machines: Sequence[Machine]) -> list[MachineWithInterfaces]:
+    """Machines with their open interfaces, as they were made."""
+    i = t.interfaces.c
+    query = select(i.body).where(i.machine.in_([m.id for m in machines]), i.until.is_(None)).order_by(i.since, i.id)
+    ports: dict[str, list[Interface]] = {}
+    for row in at.all(query):
+        port = _interface(row[0])
+        ports.setdefault(port.machine, []).append(port)
+    return [MachineWithInterfaces(machine, tuple(ports.get(machine.id, ()))) for machine in machines]
+
+
+def _bodies(at: Snapshot, table: Any, ids: Iterable[str], decode: Any) -> list[Any]:
+    return [decode(row[0]) for row in at.all(select(table.c.body).where(table.c.id.in_(list(ids))))]
+
+
+def span(cidr: str) -> tuple[bytes, bytes]:
+    """First and last address of a prefix as bytes."""
+    net = ip_network(cidr)
+    return net.network_address.packed, net.broadcast_address.packed
