@@ -6,12 +6,14 @@ import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
+from typing import Any
 
 import dns.message
 import dns.query
 import dns.rcode
 import dns.zone
 import pytest
+import uvloop
 
 from tenure.model.dnsdata import Record, ZoneChange
 from tenure.naming.hostnames import wire
@@ -32,8 +34,8 @@ POINTER = Record("17.2.0.192.in-addr.arpa.", PTR, 300, wire(HOST.owner))
 class Site:
     """A server, what it serves, and its port."""
 
-    def __init__(self, **options: object) -> None:
-        self.options = options
+    def __init__(self, rate: tuple[float, int] | None = None, **options: object) -> None:
+        self.options = {"limit": RateLimit(*rate) if rate else None, **options}
         self.counters: Counter[str] = Counter()
         self.writers: list[asyncio.StreamWriter] = []
         self.table = ZoneTable([ip_address("127.0.0.1")])
@@ -81,12 +83,15 @@ def bound() -> tuple[socket.socket, socket.socket, int]:
             return udp, tcp, port
 
 
-def serving(body: Callable[[Site], Awaitable[None]], **options: object) -> None:
+def serving(body: Callable[[Site], Awaitable[None]], **options: Any) -> None:
+    """Run `body` beside a server, in each loop that people use."""
+
     async def main() -> None:
         async with Site(**options) as site:
             await asyncio.wait_for(body(site), 60)
 
     asyncio.run(main())
+    uvloop.run(main())
 
 
 def framed(message: bytes) -> bytes:
@@ -302,7 +307,7 @@ def test_limits_spare_loopback_and_send_others_to_tcp() -> None:
         assert site.counters["limited"] == 4
         assert all(site.server._answer_datagram(query, "127.0.0.1") == whole for _ in range(6))
 
-    serving(body, limit=RateLimit(rate=0.001, burst=2))
+    serving(body, rate=(0.001, 2))
 
 
 def test_transfers_are_for_loopback_alone() -> None:

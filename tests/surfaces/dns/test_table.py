@@ -95,6 +95,24 @@ def test_a_zone_that_is_removed_is_found_no_longer() -> None:
     assert table.find(wire("a.prod.example.")) is None
 
 
+def test_find_tells_zone_and_what_is_in_front_of_it() -> None:
+    table = made()
+    zone = table.zones[wire("prod.example.")]
+    assert table.find(wire("a.b.prod.example.")) == (zone, b"\x01a\x01b")
+    assert table.find(wire("prod.example.")) == (zone, b"")
+    for name in (wire("example."), b"\0", wire("aprod.example."), b"\x05ab\x04prod\x07example\0", b"\x09a\0"):
+        assert table.find(name) is None
+
+
+def test_transfers_at_one_serial_share_a_snapshot() -> None:
+    table = made(host("a", 1))
+    zone = table.zones[wire("prod.example.")]
+    first = zone.snapshot()
+    assert zone.snapshot() is first
+    table.apply(ZoneChange("z", 8, 1, added=(host("b", 2),)))
+    assert zone.snapshot() is not first
+
+
 def test_one_name_is_one_zone_in_a_view() -> None:
     table = made(host("a", 1))
     with pytest.raises(ValueError, match="in this view already"):

@@ -57,7 +57,7 @@ def answer(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes | None:
         and kind != _OPT
         and _is_usual(query[4:12], opt)
     ):
-        found = _find(query[wire.HEADER : name_end].lower(), table.zones)
+        found = table.find(query[wire.HEADER : name_end].lower())
         if found:
             given = (_OPT_DO if opt[7] & 0x80 else _OPT_PLAIN) if opt else b""
             return _answer_from(*found, query, kind=kind, end=end, opt=given, size=opt[3:5], over_tcp=over_tcp)
@@ -89,20 +89,6 @@ def _is_usual(counts: bytes, opt: bytes) -> bool:
         and opt[6] == 0
         and len(opt) == 11 + (opt[9] << 8 | opt[10])
     )
-
-
-def _find(name: bytes, zones: dict[bytes, ServedZone]) -> tuple[ServedZone, bytes] | None:
-    """Find the zone that `name` is in, and the part of the name in front of it.
-
-    The name ends at its first zero octet but may be malformed otherwise; then, as outside all zones, None.
-    """
-    at = 0
-    while (served := zones.get(name[at:])) is None:
-        length = name[at]
-        at += length + 1
-        if length > 63 or at >= len(name):
-            return None
-    return served, name[:at]
 
 
 def _answer_from(
@@ -159,7 +145,7 @@ def _answer_with_care(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes |
         asked = wire.decode(query)
     except WireError as error:
         return wire.reply(query, wire.FORMERR, error.shown)
-    found = _find(asked.name, table.zones)
+    found = table.find(asked.name)
     refusal = _refusal(asked)
     if found is None or refusal is not None:
         return wire.reply(query, wire.REFUSED if refusal is None else refusal, asked.end, asked.edns)

@@ -1,6 +1,7 @@
 """One TCP connection: messages with their lengths in front, many in flight (RFC 7766)."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Final, cast
 
@@ -17,7 +18,7 @@ class Connections:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._open: set[Connection] = set()
+        self._open: OrderedDict[Connection, None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -25,14 +26,18 @@ class Connections:
     def add(self, connection: "Connection") -> None:
         """Count a new one in."""
         if len(self._open) >= self._most:
-            idlest = min(self._open, key=lambda each: each.active)
-            self.discard(idlest)
+            idlest, _ = self._open.popitem(last=False)
             idlest.abort()
-        self._open.add(connection)
+        self._open[connection] = None
+
+    def touch(self, connection: "Connection") -> None:
+        """Take note that a connection was busy just now."""
+        if connection in self._open:
+            self._open.move_to_end(connection)
 
     def discard(self, connection: "Connection") -> None:
         """Count one out; nothing happens if it is out."""
-        self._open.discard(connection)
+        self._open.pop(connection, None)
 
     def abort(self) -> None:
         """Close all at once."""
@@ -48,9 +53,6 @@ class Connection(asyncio.Protocol):
         answers: Gives what to send for a query.
         idle: Seconds without a whole query or a message sent, after which the connection is closed.
         others: Where it counts itself in and out.
-
-    Attributes:
-        active: When something was last asked or sent, on the loop's clock.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, answers: Answers, idle: float, others: Connections) -> None:
@@ -64,14 +66,14 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._reading = True
         self._ended = False
-        self.active = loop.time()
+        self._active = loop.time()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start to count idleness."""
         self._transport = cast(asyncio.Transport, transport)
         name = transport.get_extra_info("peername")
         self._peer: str = name[0] if name else _NOBODY
-        self._timer = self._loop.call_at(self.active + self._idle, self._expire)
+        self._timer = self._loop.call_at(self._active + self._idle, self._expire)
         self._others.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -145,7 +147,8 @@ class Connection(asyncio.Protocol):
             self._transport.write(len(message).to_bytes(2) + message)
         elif not self._take_up():
             return 0
-        self.active = self._loop.time()
+        self._active = self._loop.time()
+        self._others.touch(self)
         return 1 + len(message or b"") // 256
 
     def _take_up(self) -> bool:
@@ -161,7 +164,7 @@ class Connection(asyncio.Protocol):
         return True
 
     def _expire(self) -> None:
-        due = self.active + self._idle
+        due = self._active + self._idle
         if due <= self._loop.time():
             self._transport.abort()
         else:
