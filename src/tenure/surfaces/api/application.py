@@ -10,17 +10,57 @@ from starlette.responses import Response
 
 from tenure.errors import NotFound
 from tenure.model.events import Entry
-from tenure.surfaces.api import claims
-from tenure.surfaces.api.auth import Gate, Tokens
-from tenure.surfaces.api.backing import Backing, Committed, Submitter
-from tenure.surfaces.api.metrics import Meter
+from tenure.surfaces.api import (
+    addresses,
+    batches,
+    blocks,
+    claims,
+    events,
+    health,
+    imports,
+    locations,
+    machines,
+    networks,
+    ranges,
+    searches,
+    subnets,
+    tokens,
+    vrfs,
+    zones,
+)
+from tenure.surfaces.api.auth import Gate
+from tenure.surfaces.api.backing import AllFigures, Backing, Committed, Readiness, Submitter
 from tenure.surfaces.api.operations import Noun, mount
 from tenure.surfaces.api.problems import MethodNotAllowed, problem_response
 
-NOUNS: tuple[Noun, ...] = (claims.NOUN,)
+NOUNS: tuple[Noun, ...] = (
+    claims.NOUN,  # the busiest paths are matched first
+    batches.NOUN,
+    addresses.NOUN,
+    networks.NOUN,
+    subnets.NOUN,
+    ranges.NOUN,
+    vrfs.NOUN,
+    locations.NOUN,
+    machines.NOUN,
+    blocks.NOUN,
+    zones.NOUN,
+    imports.NOUN,
+    events.NOUN,
+    searches.NOUN,
+    tokens.NOUN,
+    health.NOUN,
+)
 
 
-def create_api(doors: Submitter, committed: Committed, *, clock: Callable[[], datetime]) -> FastAPI:
+def create_api(
+    doors: Submitter,
+    committed: Committed,
+    *,
+    clock: Callable[[], datetime],
+    readiness: Readiness | None = None,
+    figures: AllFigures | None = None,
+) -> FastAPI:
     """The REST API as an ASGI application.
 
     `app.state.notice(entries)` is to be called with what the feed brings: tokens and names that changed are
@@ -31,38 +71,37 @@ def create_api(doors: Submitter, committed: Committed, *, clock: Callable[[], da
         doors: The way to the writer.
         committed: The store, for reading only; used from threads of its own.
         clock: The time, UTC.
+        readiness: Why this node cannot allocate, beside what is seen here; and warnings.
+        figures: The counters of the node's other processes.
     """
     app = FastAPI(title="Tenure", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    backing = Backing(doors, committed, clock)
-    tokens = Tokens(backing)
-    meter = Meter()
+    backing = Backing(doors, committed, clock, readiness, figures)
     for noun in NOUNS:
         for operation in noun.operations:
             mount(app, backing, operation)
     app.add_exception_handler(HTTPException, _unrouted)
-    app.add_middleware(Gate, backing=backing, tokens=tokens, meter=meter)
+    app.add_middleware(Gate, backing=backing)
 
     def notice(entries: Iterable[Entry]) -> None:
         for entry in entries:
-            _forget(entry, backing, tokens)
+            _forget(entry, backing)
         backing.bell.ring()
 
     app.state.notice = notice
-    app.state.forget_token = tokens.forget
-    app.state.forget_tokens = tokens.forget
+    app.state.forget_token = backing.tokens.forget
+    app.state.forget_tokens = backing.tokens.forget
     app.state.backing = backing
-    app.state.meter = meter
     return app
 
 
-def _forget(entry: Entry, backing: Backing, tokens: Tokens) -> None:
+def _forget(entry: Entry, backing: Backing) -> None:
     noun = entry.event.kind.split(".")[1]
     if noun == "token":
-        tokens.forget(entry.event.token.id)  # type: ignore[union-attr]
-    elif noun in ("location", "network"):
+        backing.tokens.forget(entry.event.token.id)  # type: ignore[union-attr]
+    elif noun in ("vrf", "location", "network"):
         backing.names.forget()
     elif noun == "ledger":
-        tokens.forget()
+        backing.tokens.forget()
         backing.names.forget()
 
 

@@ -1,8 +1,9 @@
 """What the operations stand on: the way to the writer, the committed state, and what this process remembers of it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -10,14 +11,25 @@ from tenure.model.answers import Reply
 from tenure.model.events import Entry
 from tenure.model.uses import Submission
 from tenure.store.interface import Head, Reads
+from tenure.surfaces.api.memory import Names, Tokens
+from tenure.surfaces.api.metrics import Meter
 
 T = TypeVar("T")
+Readiness = Callable[[], Awaitable[tuple[list[str], list[str]]]]
+"""Why this node cannot allocate, beside what the API sees itself; and warnings."""
+AllFigures = Callable[[], Awaitable[dict[str, dict[str, float]]]]
+"""The counters of the node's other processes, by role."""
 
 _READERS = 8
 
 
 class Submitter(Protocol):
     """The way to the writer: in production a socket to its process."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the writer takes uses now."""
+        ...
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Reply]:
         """Have each submission decided and made durable; the replies in order."""
@@ -41,53 +53,36 @@ class Committed(Protocol):
         ...
 
 
-class Names:
-    """Names by id of what answers mention most, remembered until the feed says that one changed."""
+class Ring:
+    """The next ring of a bell."""
 
-    def __init__(self, backing: "Backing") -> None:
-        self._backing = backing
-        self.networks: dict[str, str] = {}
-        self.locations: dict[str, str] = {}
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
 
-    async def know(self, networks: set[str], locations: set[str]) -> None:
-        """Read the names that are not known yet; what is gone keeps its id for a name."""
-        networks = networks - self.networks.keys()
-        locations = locations - self.locations.keys()
-        if networks or locations:
-            await self._backing.read(self._load, networks, locations)
+    def set(self) -> None:
+        """It rings."""
+        self._event.set()
 
-    def forget(self) -> None:
-        """Read them all again when they are next needed."""
-        self.networks, self.locations = {}, {}
-
-    def _load(self, networks: set[str], locations: set[str]) -> None:
-        reads = self._backing.committed.reads
-        into = self.networks, self.locations
-        for id_ in networks:
-            network = reads.network(id_).value
-            into[0][id_] = id_ if network is None else network.name
-        for id_ in locations:
-            location = reads.location(id_).value
-            into[1][id_] = id_ if location is None else location.name
+    async def wait(self, seconds: float) -> None:
+        """Until it rings, or `seconds` have passed: the feed may be late, so that callers look again."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._event.wait(), seconds)
 
 
 class Bell:
     """Wakes those who wait for the ledger to grow."""
 
     def __init__(self) -> None:
-        self._event = asyncio.Event()
+        self._ring = Ring()
 
     def ring(self) -> None:
         """Wake everybody who waits now."""
-        self._event.set()
-        self._event = asyncio.Event()
+        self._ring.set()
+        self._ring = Ring()
 
-    async def wait(self, seconds: float) -> None:
-        """Until it rings, or `seconds` have passed: the feed may be late, so that callers look again."""
-        try:
-            await asyncio.wait_for(self._event.wait(), seconds)
-        except TimeoutError:
-            return
+    def next(self) -> Ring:
+        """The ring to wait for: taken before looking, it misses nothing."""
+        return self._ring
 
 
 class Backing:
@@ -97,14 +92,26 @@ class Backing:
         position: The latest place in the ledger that this process knows of, `epoch:sequence`.
         bell: Rings when the ledger grew.
         clock: The time, UTC.
+        names, tokens: What was read before and may have changed only if the feed says so.
     """
 
-    def __init__(self, doors: Submitter, committed: Committed, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        doors: Submitter,
+        committed: Committed,
+        clock: Callable[[], datetime],
+        readiness: Readiness | None = None,
+        figures: AllFigures | None = None,
+    ) -> None:
         self.doors = doors
         self.committed = committed
         self.clock = clock
+        self.readiness = readiness
+        self.figures = figures
+        self.meter = Meter()
         self.bell = Bell()
         self.names = Names(self)
+        self.tokens = Tokens(self)
         self.position = ""
         self._readers = ThreadPoolExecutor(_READERS, "api-read")
 

@@ -56,14 +56,14 @@ def check_media_type(content_type: str | None) -> None:
         raise UnsupportedMediaType(f"Send application/json, not {said or 'a body without Content-Type'}.")
 
 
-def decode(body: bytes, decoder: msgspec.json.Decoder[Any], shape: Any, where: str = "") -> Any:
-    """The body as a value of `shape`.
+def decode(body: bytes, decoder: msgspec.json.Decoder[Any], shape: Any, where: str = "", whole: bool = True) -> Any:
+    """The body as a value of `shape`; unless it is decoded `whole`, its parts are looked at for NUL later.
 
     Raises:
         Malformed: It is no JSON.
         InvalidValue: It is not as the schema says; fact `pointer` tells where.
     """
-    if b"\\u0000" in body:
+    if whole and b"\\u0000" in body:
         _refuse_nul(body, where)
     try:
         return decoder.decode(body)

@@ -1,28 +1,35 @@
 """Claims: asking for addresses, binding, moving and giving them back."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
 from tenure.model.answers import HeldAddress, Holding
-from tenure.model.holding import ClaimRequest
+from tenure.model.holding import Claim, ClaimRequest
 from tenure.model.policy import Family
 from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim
 from tenure.net.addresses import parse_address
 from tenure.net.identifiers import parse_mac
+from tenure.store.interface import Page, Reads
+from tenure.surfaces.api.inventory import found, location_id, machine_id, network_id
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
 from tenure.surfaces.api.schemas import (
     AddressText,
     Handle,
     Hostname,
     Input,
+    List,
     MacText,
     Note,
+    Read,
     Reference,
+    Wait,
+    seconds_of,
 )
+from tenure.surfaces.api.schemas import Page as PageOut
 from tenure.surfaces.api.shape import LATER
 
 NOUN = Noun("claims")
@@ -51,11 +58,14 @@ class ClaimIn(Input):
 LATER[ClaimIn] = frozenset({"contiguous", "expires", "queue", "harvest", "from", "shared", "on_override", "dns"})
 
 
+ClaimState = Literal["pending", "bound", "released"]
+
+
 class ClaimOut(msgspec.Struct, kw_only=True):
     """A claim and what it holds."""
 
     id: str
-    state: str
+    state: ClaimState
     handle: str
     project: str
     network: str
@@ -157,7 +167,10 @@ def use_of(asked: ClaimIn, where: str = "") -> ClaimAddresses:
 async def shown(asked: Asked, holdings: list[Holding]) -> list[ClaimOut]:
     """Claims as they are answered, with names for ids."""
     names = asked.backing.names
-    await names.know({h.claim.network for h in holdings}, {h.claim.host for h in holdings if h.claim.host is not None})
+    await names.know(
+        networks={h.claim.network for h in holdings},
+        locations={h.claim.host for h in holdings if h.claim.host is not None},
+    )
     return [_shown(holding, names.networks, names.locations) for holding in holdings]
 
 
@@ -166,7 +179,7 @@ def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str]
     request = claim.request
     return ClaimOut(
         id=claim.id,
-        state=claim.state,
+        state=state_of(claim),
         handle=claim.handle,
         project=claim.project,
         network=networks.get(claim.network, claim.network),
@@ -182,6 +195,13 @@ def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str]
         revision=claim.revision,
         addresses=holding.addresses,
     )
+
+
+def state_of(claim: Claim) -> ClaimState:
+    """`pending`, `bound` or `released`."""
+    if claim.until is not None:
+        return "released"
+    return "pending" if claim.bound is None else "bound"
 
 
 def status_of(holding: Holding) -> int:
@@ -300,3 +320,71 @@ async def delete(asked: Asked) -> Response:
     """Give the addresses of a claim back, and say no more."""
     await asked.submit(ReleaseClaim(claim=asked.path("claim")))
     return gone()
+
+
+class ClaimList(List):
+    """Filters; without `state`, all open claims."""
+
+    network: Reference | None = None
+    host: Reference | None = None
+    machine: Reference | None = None
+    project: Reference | None = None
+    handle: Handle | None = None
+    state: ClaimState | None = None
+
+
+class ClaimQuery(Read):
+    """Whether to wait for a pending claim to be bound."""
+
+    wait: Wait | None = None
+
+
+def _listed(reads: Reads, query: ClaimList) -> Page[Holding]:
+    return reads.claims(
+        query.after or "",
+        query.limit,
+        network=network_id(reads, query.network),
+        host=location_id(reads, query.host),
+        machine=machine_id(reads, query.machine),
+        project=query.project or "",
+        handle=query.handle or "",
+        state=query.state or "",
+    )
+
+
+@NOUN.operation(
+    "GET",
+    "/v1/claims",
+    "List claims",
+    name="list_claims",
+    query=ClaimList,
+    gives={200: PageOut[ClaimOut]},
+    answers={200: PageOut([BOUND])},
+    refusals=("not_found",),
+)
+async def list_(asked: Asked) -> Response:
+    """Open claims, or those of one state, with the addresses they hold."""
+    page = await asked.look(_listed, asked.query)
+    return answer(PageOut(await shown(asked, page.items), page.next))
+
+
+@NOUN.operation(
+    "GET",
+    "/v1/claims/{claim}",
+    "Show a claim",
+    query=ClaimQuery,
+    gives={200: ClaimOut},
+    answers={200: BOUND},
+    refusals=("not_found",),
+)
+async def show(asked: Asked) -> Response:
+    """A claim, open or released. `wait=30s` answers as soon as a pending one is bound, or when the time is over."""
+    name = asked.path("claim")
+
+    async def look() -> Holding:
+        holding: Holding = found((await asked.look(Reads.claim, name)).value, "claim", name)
+        return holding
+
+    holding = await asked.until(look, lambda seen: seen.claim.state != "pending", seconds_of(asked.query.wait))
+    (claim,) = await shown(asked, [holding])
+    return answer(claim, revision=claim.revision)

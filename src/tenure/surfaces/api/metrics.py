@@ -25,6 +25,7 @@ class Meter:
         self._sequence = Gauge(
             "tenure_ledger_sequence", "Latest place in the ledger known to this process.", registry=self.registry
         )
+        self._up = Gauge("tenure_ledger_up", "Whether the writer takes uses.", registry=self.registry)
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
@@ -40,7 +41,17 @@ class Meter:
         counter.inc()
         histogram.observe(seconds)
 
-    def text(self, sequence: int) -> bytes:
-        """All of it in Prometheus' text form."""
+    def text(self, sequence: int, up: bool, figures: dict[str, dict[str, float]]) -> bytes:
+        """All of it in Prometheus' text form, with the figures of other processes by role."""
         self._sequence.set(sequence)
-        return generate_latest(self.registry)
+        self._up.set(up)
+        return generate_latest(self.registry) + _others(figures)
+
+
+def _others(figures: dict[str, dict[str, float]]) -> bytes:
+    by_name: dict[str, list[str]] = {}
+    for role, counts in figures.items():
+        for name, value in counts.items():
+            by_name.setdefault(f"tenure_{name}", []).append(f'tenure_{name}{{role="{role}"}} {value}')
+    lines = [line for name, values in sorted(by_name.items()) for line in (f"# TYPE {name} untyped", *values)]
+    return "".join(line + "\n" for line in lines).encode()

@@ -1,9 +1,10 @@
 """An operation: one method of one path, as data. What it takes and gives is both served and documented from it."""
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from fastapi import FastAPI, Request
@@ -13,6 +14,7 @@ from tenure.errors import EpochChanged, InvalidValue, StaleRevision, StoreUnavai
 from tenure.model.access import Token
 from tenure.model.answers import Failure, Reply
 from tenure.model.uses import Submission, Use
+from tenure.store.interface import Head
 from tenure.surfaces.api.backing import Backing, epoch_of, place_of, position_of
 from tenure.surfaces.api.bodies import LIMIT, Disconnected, check_media_type, decode, read_body
 from tenure.surfaces.api.problems import problem_response, refusal
@@ -26,6 +28,7 @@ _STEP = 1.0
 _LONGEST_KEY = 255
 _UNCONDITIONAL = None
 
+T = TypeVar("T")
 Run = Callable[["Asked"], Awaitable[Response]]
 
 
@@ -36,6 +39,7 @@ class Operation(msgspec.Struct, kw_only=True):
         name: The operationId.
         query: Schema of the query parameters.
         body: Schema of the request's body, or None.
+        decoded: What the body is decoded as, where that is not `body` itself (a batch decodes item by item).
         example: A body to show. answers: an example value by status; None is no content.
         gives: Schema of the answer by status.
         refusals: Codes of errors that it may meet, beside those that every operation may.
@@ -52,6 +56,7 @@ class Operation(msgspec.Struct, kw_only=True):
     description: str = ""
     query: type = Read
     body: Any = None
+    decoded: Any = None
     example: Any = None
     gives: dict[int, Any] = {}
     answers: dict[int, Any] = {}
@@ -74,7 +79,7 @@ class Noun:
         self.name = name
         self.operations: list[Operation] = []
 
-    def operation(self, method: str, path: str, summary: str, **rest: Any) -> Callable[[Run], Run]:
+    def operation(self, method: str, path: str, summary: str, *, name: str = "", **rest: Any) -> Callable[[Run], Run]:
         """Register what follows as an operation; see `Operation`."""
 
         def register(run: Run) -> Run:
@@ -84,7 +89,7 @@ class Noun:
                 Operation(
                     method=method,
                     path=path,
-                    name=f"{run.__name__}_{self.name}".replace("-", "_"),
+                    name=name or f"{run.__name__}_{self.name}".replace("-", "_"),
                     noun=self.name,
                     run=run,
                     summary=summary,
@@ -147,15 +152,17 @@ class Asked:
             digest=self._digest,
         )
 
-    async def submit(self, use: Use) -> Reply:
+    async def submit(self, use: Use, where: str = "") -> Reply:
         """Have one use decided; its reply is no failure.
+
+        `where` leads the pointer of a refusal that names an item of `Together`.
 
         Raises:
             TenureError: The writer refused it.
         """
         (reply,) = await self.submit_all([self.submission(use)])
         if isinstance(reply.answer, Failure):
-            raise refusal(reply.answer)
+            raise _placed(refusal(reply.answer), where)
         return reply
 
     async def submit_all(self, submissions: list[Submission]) -> list[Reply]:
@@ -176,6 +183,18 @@ class Asked:
         self.position = position_of(seen.head)
         self.backing.advance(self.position)
         return seen
+
+    async def until(self, look: Callable[[], Awaitable[T]], content: Callable[[T], bool], seconds: float) -> T:
+        """What `look` sees as soon as that is what the caller waits for, or at the end of `seconds`."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while True:
+            rang = self.backing.bell.next()  # before looking: what happens meanwhile is not missed
+            seen = await look()
+            left = end - loop.time()
+            if left <= 0 or content(seen):
+                return seen
+            await rang.wait(min(_STEP, left))
 
     async def prepare(self) -> None:
         """Decode query, headers and body; wait for `at_least`."""
@@ -209,7 +228,8 @@ class Asked:
         body = await read_body(self.request.receive, headers.get("content-length"), operation.limit)
         if operation.body is not None and (body or not operation.optional):
             check_media_type(headers.get("content-type"))
-            self.body = decode(body, _decoder(operation), operation.body)
+            shape = operation.decoded or operation.body
+            self.body = decode(body, _decoder(operation), shape, whole=shape is operation.body)
         elif body and operation.body is None:
             raise InvalidValue("This operation takes no body.", pointer="")
         self._if_match = _if_match(headers.get("if-match"), operation)
@@ -222,19 +242,23 @@ class Asked:
         asked = f"{scope['method']} {scope['path']}?".encode() + scope["query_string"] + b"\n"
         return hashlib.sha256(asked + body).digest()
 
+    async def head(self) -> Head:
+        """The end of the ledger now."""
+        head = await self.backing.read(self.backing.committed.head)
+        self.position = position_of(head)
+        self.backing.advance(self.position)
+        return head
+
     async def _catch_up(self, wanted: str) -> None:
-        waited = 0.0
-        while True:
-            head = await self.backing.read(self.backing.committed.head)
-            self.backing.advance(position_of(head))
+        async def look() -> Head:
+            head = await self.head()
             if head.epoch != epoch_of(wanted):
                 raise EpochChanged("The ledger started a new epoch: start over from the present.", epoch=head.epoch)
-            if head.sequence >= place_of(wanted):
-                return
-            if waited >= _CATCH_UP:
-                raise StoreUnavailable(f"This node has not caught up with {wanted}.", sequence=self.backing.position)
-            await self.backing.bell.wait(_STEP)
-            waited += _STEP
+            return head
+
+        head = await self.until(look, lambda head: head.sequence >= place_of(wanted), _CATCH_UP)
+        if head.sequence < place_of(wanted):
+            raise StoreUnavailable(f"This node has not caught up with {wanted}.", sequence=position_of(head))
 
 
 def mount(app: FastAPI, backing: Backing, operation: Operation) -> None:
@@ -250,6 +274,8 @@ def mount(app: FastAPI, backing: Backing, operation: Operation) -> None:
             response = problem_response(error)
         except Disconnected:
             response = Response(status_code=400)
+        if operation.changes and asked.query is not None and asked.query.dry_run and "location" in response.headers:
+            del response.headers["location"]  # nothing was made
         if asked.position:
             response.headers["Tenure-Sequence"] = asked.position
         return response
@@ -278,13 +304,20 @@ def gone() -> Response:
     return Response(status_code=204)
 
 
+def _placed(error: TenureError, where: str) -> TenureError:
+    item = error.facts.get("item")
+    if where and item is not None:
+        error.facts["pointer"] = f"{where}/{item}{error.facts.get('pointer', '')}"
+    return error
+
+
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {}
 
 
 def _decoder(operation: Operation) -> msgspec.json.Decoder[Any]:
     decoder = _DECODERS.get(operation.name)
     if decoder is None:
-        decoder = _DECODERS[operation.name] = msgspec.json.Decoder(operation.body)
+        decoder = _DECODERS[operation.name] = msgspec.json.Decoder(operation.decoded or operation.body)
     return decoder
 
 

@@ -149,3 +149,11 @@ class Nothing(msgspec.Struct):
 def present(values: dict[str, Any]) -> dict[str, Any]:
     """The values that were sent."""
     return {name: value for name, value in values.items() if value is not UNSET and value is not None}
+
+
+Search = Annotated[str, Meta(min_length=1, max_length=253, description="What to look for.", examples=["vm-17"])]
+
+
+def seconds_of(wait: str | None) -> float:
+    """The seconds that `?wait=` says, 0 without it."""
+    return float(wait.removesuffix("s")) if wait else 0.0

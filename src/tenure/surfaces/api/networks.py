@@ -1,0 +1,162 @@
+"""Networks: what workloads ask for; and how much of them is left."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.responses import Response
+
+from tenure.model.addressing import Network
+from tenure.model.answers import Capacity, Count, PlaceCount
+from tenure.model.policy import Boundary, NetworkModel, StrategyName
+from tenure.model.uses import ChangeNetwork, CreateNetwork, DeleteNetwork, ReadCapacity
+from tenure.store.interface import Page, Reads
+from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.inventory import Shelf, vrf_id
+from tenure.surfaces.api.operations import Asked, Noun, answer
+from tenure.surfaces.api.schemas import (
+    DhcpIn,
+    Hostname,
+    LengthV4,
+    LengthV6,
+    List,
+    Name,
+    Patch,
+    Read,
+    Reference,
+    Search,
+    Seconds30Days,
+    Ttl,
+)
+from tenure.surfaces.api.shape import LATER
+
+NOUN = Noun("networks")
+
+
+class _Policies(Patch):
+    model: NetworkModel | UnsetType = UNSET
+    strategy: StrategyName | UnsetType = UNSET
+    boundary: Boundary | UnsetType = UNSET
+    cooldown: Seconds30Days | UnsetType = UNSET
+    domain: Hostname | UnsetType | None = UNSET
+    ttl: Ttl | UnsetType = UNSET
+    negative_ttl: Ttl | UnsetType = UNSET
+    overcommit: bool | UnsetType = UNSET
+    dhcp: DhcpIn | UnsetType = UNSET
+    block_length_v4: LengthV4 | UnsetType | None = UNSET
+    block_length_v6: LengthV6 | UnsetType | None = UNSET
+    rack_block_length_v4: LengthV4 | UnsetType | None = UNSET
+    rack_block_length_v6: LengthV6 | UnsetType | None = UNSET
+
+
+class NetworkIn(_Policies, kw_only=True):
+    """A network to make."""
+
+    name: Name
+    vrf: Reference = "default"
+
+
+class NetworkPatch(_Policies):
+    """What to change."""
+
+    name: Name | UnsetType = UNSET
+
+
+LATER[NetworkIn] = LATER[NetworkPatch] = frozenset(
+    {
+        "address_mode",
+        "allocate_on",
+        "interfaces",
+        "on_override",
+        "harvest",
+        "harvest_after",
+        "harvest_below",
+        "enlist_limit",
+        "low_threshold",
+        "enlist",
+        "name_template",
+        "shared_names",
+        "route_budget",
+        "prefer",
+        "project",
+        "vlan_id",
+        "tags",
+        "custom",
+    }
+)
+
+
+class NetworkList(List):
+    """Filters."""
+
+    vrf: Reference | None = None
+    q: Search | None = None
+
+
+class CapacityQuery(Read):
+    """Whether to count for each location too: `by=location`."""
+
+    by: Literal["location"] | None = None
+
+
+class CapacityOut(msgspec.Struct, omit_defaults=True):
+    """A network's addresses, counted; `locations` where it was asked for."""
+
+    v4: Count
+    v6: Count
+    locations: list[PlaceCount] | UnsetType = UNSET
+
+
+def use_of(body: NetworkIn) -> CreateNetwork:
+    """The use that a request for a network is."""
+    fields = body.changes()
+    return CreateNetwork(name=str(fields.pop("name")), vrf=str(fields.pop("vrf")), fields=fields)
+
+
+def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Network]:
+    return reads.networks(query.after or "", query.limit, vrf=vrf_id(reads, query.vrf), q=query.q or "")
+
+
+async def _show(backing: Backing, networks: list[Network]) -> list[Network]:
+    await backing.names.know(vrfs={each.vrf for each in networks})
+    return [msgspec.structs.replace(each, vrf=backing.names.vrfs.get(each.vrf, each.vrf)) for each in networks]
+
+
+Shelf(
+    noun=NOUN,
+    one="network",
+    path="/v1/networks",
+    into="/v1/networks",
+    body=NetworkIn,
+    patch=NetworkPatch,
+    out=Network,
+    query=NetworkList,
+    example={"name": "prod", "domain": "prod.example.", "boundary": "soft", "cooldown": 300},
+    patch_example={"cooldown": 600},
+    shown=Network(id="0a1b2c3d4e5f60718293", name="prod", vrf="default", domain="prod.example."),
+    create=lambda asked: use_of(asked.body),
+    change=lambda asked, name: ChangeNetwork(network=name, changes=asked.body.changes()),
+    delete=lambda name: DeleteNetwork(network=name),
+    seen=lambda reads, name: reads.network(name),
+    listed=_listed,
+    show=_show,
+).offer()
+
+_COUNT = Count(capacity=256, in_use=1, reserved=4, cooling=0, available=251)
+
+
+@NOUN.operation(
+    "GET",
+    "/v1/networks/{network}/capacity",
+    "Count the addresses of a network",
+    query=CapacityQuery,
+    gives={200: CapacityOut},
+    answers={200: CapacityOut(v4=_COUNT, v6=Count(), locations=[PlaceCount("compute-7", _COUNT, Count())])},
+    refusals=("not_found",),
+)
+async def capacity(asked: Asked) -> Response:
+    """Of the whole, and with `by=location` for each location too. The figures sum exactly."""
+    reply = await asked.submit(ReadCapacity(network=asked.path("network"), by_location=asked.query.by == "location"))
+    counts = reply.answer
+    assert isinstance(counts, Capacity)
+    return answer(CapacityOut(counts.v4, counts.v6, UNSET if counts.locations is None else list(counts.locations)))

@@ -1,0 +1,67 @@
+"""Search: anything by address, prefix, MAC, name, handle or id."""
+
+import msgspec
+from starlette.responses import Response
+
+from tenure.store.interface import Findings, Found, Reads, Seen
+from tenure.surfaces.api.operations import Asked, Noun, answer
+from tenure.surfaces.api.schemas import Limit, Read, Search
+
+NOUN = Noun("search")
+
+_PATHS = {
+    "vrf": "/v1/vrfs/",
+    "location": "/v1/locations/",
+    "network": "/v1/networks/",
+    "subnet": "/v1/subnets/",
+    "range": "/v1/ranges/",
+    "machine": "/v1/machines/",
+    "interface": "/v1/machines/",
+    "claim": "/v1/claims/",
+    "address": "/v1/addresses/",
+    "zone": "/v1/zones/",
+    "token": "/v1/tokens/",
+}
+
+
+class SearchQuery(Read, kw_only=True):
+    """What to look for."""
+
+    q: Search
+    limit: Limit = 100
+
+
+class FoundOut(msgspec.Struct):
+    """A thing that was found, and where it is."""
+
+    kind: str
+    id: str
+    label: str
+    url: str
+
+
+class SearchOut(msgspec.Struct):
+    """What the words were understood as, and what was found: exact matches first."""
+
+    understood_as: str
+    items: list[FoundOut]
+    next: str | None = None
+
+
+@NOUN.operation(
+    "GET",
+    "/v1/search",
+    "Find anything",
+    name="search",
+    query=SearchQuery,
+    gives={200: SearchOut},
+    answers={200: SearchOut("address", [FoundOut("address", "10.0.3.65", "10.0.3.65", "/v1/addresses/10.0.3.65")])},
+)
+async def search(asked: Asked) -> Response:
+    """Open things by address, prefix, MAC in any spelling, name, handle or id."""
+    seen: Seen[Findings] = await asked.look(Reads.search, asked.query.q, asked.query.limit)
+    return answer(SearchOut(seen.value.understood_as, [_found_out(each) for each in seen.value.items]))
+
+
+def _found_out(found: Found) -> FoundOut:
+    return FoundOut(found.kind, found.id, found.label, _PATHS[found.kind] + found.id)

@@ -1,0 +1,114 @@
+"""Subnets: prefixes on links."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tenure.model.addressing import Subnet
+from tenure.model.policy import ReverseMode
+from tenure.model.uses import ChangeSubnet, CreateSubnet, DeleteSubnet
+from tenure.store.interface import Page, Reads
+from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.inventory import Shelf, network_id, vrf_id
+from tenure.surfaces.api.operations import Asked, Noun
+from tenure.surfaces.api.schemas import AddressText, DhcpIn, List, Patch, PrefixText, Reference
+from tenure.surfaces.api.shape import LATER
+
+NOUN = Noun("subnets")
+
+
+class _Settings(Patch):
+    gateway: AddressText | UnsetType | None = UNSET
+    dns_servers: Annotated[list[AddressText], Meta(max_length=16)] | UnsetType = UNSET
+    locations: Annotated[list[Reference], Meta(max_length=1000)] | UnsetType = UNSET
+    use_all_addresses: bool | UnsetType = UNSET
+    reverse: ReverseMode | UnsetType = UNSET
+    dhcp: DhcpIn | UnsetType = UNSET
+
+
+class SubnetIn(_Settings, kw_only=True):
+    """A prefix to put into a network. Without `locations` it is everywhere."""
+
+    cidr: PrefixText
+
+
+class SubnetPatch(_Settings):
+    """What to change; `cidr` resizes."""
+
+    cidr: PrefixText | UnsetType = UNSET
+
+
+LATER[SubnetIn] = LATER[SubnetPatch] = frozenset({"name_template", "tags", "custom"})
+
+
+class SubnetList(List):
+    """Filters."""
+
+    network: Reference | None = None
+    vrf: Reference | None = None
+
+
+def use_of(body: SubnetIn, network: str) -> CreateSubnet:
+    """The use that a request for a subnet is."""
+    fields = body.changes()
+    fields.pop("network", None)
+    return CreateSubnet(network=network, cidr=str(fields.pop("cidr")), fields=fields)
+
+
+def _create(asked: Asked) -> CreateSubnet:
+    return use_of(asked.body, asked.path("network"))
+
+
+def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Subnet]:
+    network = network_id(reads, path.get("network") or query.network)
+    return reads.subnets(query.after or "", query.limit, network=network, vrf=vrf_id(reads, query.vrf))
+
+
+async def _show(backing: Backing, subnets: list[Subnet]) -> list[Subnet]:
+    names = backing.names
+    await names.know(
+        vrfs={each.vrf for each in subnets},
+        networks={each.network for each in subnets},
+        locations={place for each in subnets for place in each.locations},
+    )
+    return [
+        msgspec.structs.replace(
+            each,
+            vrf=names.vrfs.get(each.vrf, each.vrf),
+            network=names.networks.get(each.network, each.network),
+            locations=tuple(names.locations.get(place, place) for place in each.locations),
+        )
+        for each in subnets
+    ]
+
+
+Shelf(
+    noun=NOUN,
+    one="subnet",
+    path="/v1/subnets",
+    into="/v1/networks/{network}/subnets",
+    everywhere="/v1/subnets",
+    body=SubnetIn,
+    patch=SubnetPatch,
+    out=Subnet,
+    query=SubnetList,
+    example={"cidr": "10.0.3.0/24", "gateway": "10.0.3.1", "dns_servers": ["10.0.3.2"], "locations": ["rack-3"]},
+    patch_example={"dns_servers": ["10.0.3.2", "10.0.3.3"]},
+    shown=Subnet(
+        id="0a1b2c3d4e5f60718293",
+        network="prod",
+        vrf="default",
+        cidr="10.0.3.0/24",
+        gateway="10.0.3.1",
+        dns_servers=("10.0.3.2",),
+        locations=("rack-3",),
+    ),
+    create=_create,
+    change=lambda asked, name: ChangeSubnet(subnet=name, changes=asked.body.changes()),
+    delete=lambda name: DeleteSubnet(subnet=name),
+    seen=lambda reads, name: reads.subnet(name),
+    listed=_listed,
+    show=_show,
+    refusals=("overlap",),
+).offer()

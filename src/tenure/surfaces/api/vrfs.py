@@ -1,0 +1,62 @@
+"""Address spaces."""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from tenure.model.addressing import Vrf
+from tenure.model.uses import ChangeVrf, CreateVrf, DeleteVrf
+from tenure.store.interface import Page, Reads
+from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.inventory import Shelf
+from tenure.surfaces.api.operations import Noun
+from tenure.surfaces.api.schemas import Input, List, Name, Patch, Search
+
+NOUN = Noun("vrfs")
+
+
+class VrfIn(Input):
+    """An address space to make."""
+
+    name: Name
+
+
+class VrfPatch(Patch):
+    """What to change."""
+
+    name: Name | UnsetType = UNSET
+
+
+class VrfList(List):
+    """Filters."""
+
+    q: Search | None = None
+
+
+def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Vrf]:
+    return reads.vrfs(query.after or "", query.limit, q=query.q or "")
+
+
+async def _show(backing: Backing, vrfs: list[Vrf]) -> list[Vrf]:
+    return vrfs
+
+
+Shelf(
+    noun=NOUN,
+    one="vrf",
+    path="/v1/vrfs",
+    into="/v1/vrfs",
+    body=VrfIn,
+    patch=VrfPatch,
+    out=Vrf,
+    query=VrfList,
+    example={"name": "blue"},
+    patch_example={"name": "green"},
+    shown=Vrf(id="0a1b2c3d4e5f60718293", name="blue"),
+    create=lambda asked: CreateVrf(name=asked.body.name),
+    change=lambda asked, name: ChangeVrf(vrf=name, changes=asked.body.changes()),
+    delete=lambda name: DeleteVrf(vrf=name),
+    seen=lambda reads, name: reads.vrf(name),
+    listed=_listed,
+    show=_show,
+).offer()
