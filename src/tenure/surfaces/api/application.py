@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from tenure.errors import NotFound
 from tenure.model.events import Entry
@@ -30,7 +31,9 @@ from tenure.surfaces.api import (
 )
 from tenure.surfaces.api.auth import Gate
 from tenure.surfaces.api.backing import AllFigures, Backing, Committed, Readiness, Submitter
-from tenure.surfaces.api.operations import Noun, mount
+from tenure.surfaces.api.openapi import document
+from tenure.surfaces.api.operations import Noun, answer, mount
+from tenure.surfaces.api.page import page
 from tenure.surfaces.api.problems import MethodNotAllowed, problem_response
 
 NOUNS: tuple[Noun, ...] = (
@@ -79,6 +82,8 @@ def create_api(
     for noun in NOUNS:
         for operation in noun.operations:
             mount(app, backing, operation)
+    app.add_api_route("/openapi.json", _openapi, include_in_schema=False)
+    app.add_api_route("/docs", _docs, include_in_schema=False)
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_middleware(Gate, backing=backing)
 
@@ -92,6 +97,20 @@ def create_api(
     app.state.forget_tokens = backing.tokens.forget
     app.state.backing = backing
     return app
+
+
+@cache
+def described() -> dict[str, Any]:
+    """The OpenAPI document."""
+    return document(NOUNS)
+
+
+async def _openapi(request: Request) -> Response:
+    return answer(described())
+
+
+async def _docs(request: Request) -> Response:
+    return HTMLResponse(page(described()))
 
 
 def _forget(entry: Entry, backing: Backing) -> None:
