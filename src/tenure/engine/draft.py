@@ -1,0 +1,78 @@
+"""A plan in the making.
+
+A planner decides step by step; each event that it
+records is reduced into state and facts at once, so that its next step (the
+second address of a claim, the second claim of a batch) sees it. A refusal
+unwinds what was reduced; nothing of a refused use remains.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tenure.engine.facts import Facts, Undo
+from tenure.engine.images import images
+from tenure.model.answers import Answer
+from tenure.model.events import Event
+from tenure.model.uses import Submission
+
+if TYPE_CHECKING:
+    from tenure.engine.state import State
+
+
+class Moment(msgspec.Struct):
+    """When and with what luck a use is decided: all that the pure engine gets from outside.
+
+    Attributes:
+        now: Time of the decision, UTC.
+        ids: Fresh ids, never ending.
+        seed: Random bits for strategies that want them.
+        clock_margin: Seconds added to the last DHCP promise before an address is given to another.
+    """
+
+    now: datetime
+    ids: Iterator[str]
+    seed: int = 0
+    clock_margin: int = 5
+
+
+class Draft:
+    """A plan in the making.
+
+    Attributes:
+        state: The allocator's memory, with this draft's events reduced into it.
+        facts: What was read by key, with this draft's events taken in.
+        events: What will be recorded, in order.
+    """
+
+    __slots__ = ("_undo", "asked", "events", "facts", "moment", "state")
+
+    def __init__(self, asked: Submission, state: "State", facts: Facts, moment: Moment) -> None:
+        self.asked = asked
+        self.state = state
+        self.facts = facts
+        self.moment = moment
+        self.events: list[Event] = []
+        self._undo: list[Undo] = []
+
+    def record(self, event: Event) -> None:
+        """Decide that `event` happened: everybody after this sees it."""
+        self._undo.append(self.state.reduce(event))
+        self._undo.extend(self.facts.reduce(images(event)))
+        self.events.append(event)
+
+    def unwind(self) -> None:
+        """Make state and facts as they were before the draft. Idempotent."""
+        while self._undo:
+            self._undo.pop()()
+        self.events.clear()
+
+
+class Plan(msgspec.Struct):
+    """An answer, and the events that make it true. `draft.unwind()` takes it back while it is the latest."""
+
+    answer: Answer
+    events: list[Event]
+    draft: Draft

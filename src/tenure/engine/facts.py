@@ -1,0 +1,285 @@
+"""What was read by key for a batch, as an overlay: later uses see what earlier ones did.
+
+State does not hold handles, names or MACs (ten million of them do not fit);
+the store reads the ones that a batch's uses want, once for all of them.
+Asking for a key that was not wanted is a bug and raises KeyError.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tenure.engine.images import Image, Key, net
+from tenure.model.holding import Allocation, Attachment, Claim
+from tenure.model.machines import Interface, Machine
+
+Undo = Callable[[], object]
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Keys to read.
+
+    What hangs on them is read too: a claim brings its open allocations, an
+    allocation its claim and attachments, a MAC or a machine its interfaces,
+    an interface its machine, its open allocations and its pending claims, a
+    machine its open claims and the open allocations that carry its name.
+
+    Attributes:
+        handles: (project, handle) of open claims.
+        claims: Claim ids, open or closed.
+        hostnames: Relative names of open allocations.
+        addresses: (vrf id, canonical text) of open allocations, and of the latest closed one still resting.
+        macs: Of open interfaces.
+        machines: Names or ids of open machines.
+        tokens: Names or ids of open tokens.
+        last: (project, handle) of claims that were released: their latest allocation.
+        holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
+            `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
+        expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
+    """
+
+    handles: set[tuple[str, str]] = field(default_factory=set)
+    claims: set[str] = field(default_factory=set)
+    hostnames: set[str] = field(default_factory=set)
+    addresses: set[tuple[str, str]] = field(default_factory=set)
+    macs: set[str] = field(default_factory=set)
+    machines: set[str] = field(default_factory=set)
+    tokens: set[str] = field(default_factory=set)
+    last: set[tuple[str, str]] = field(default_factory=set)
+    holders: set[tuple[str, str, str, str]] = field(default_factory=set)
+    expired: int = 0
+
+    def add(self, other: "Wanted") -> None:
+        """Want what `other` wants too."""
+        for name in ("handles", "claims", "hostnames", "addresses", "macs", "machines", "tokens", "last", "holders"):
+            getattr(self, name).update(getattr(other, name))
+        self.expired = max(self.expired, other.expired)
+
+
+class Facts:
+    """The rows that a batch sees, and the net of what it writes.
+
+    The store fills it with `know_*`; the planners read the indexes and call
+    `reduce` with the images of each event, which returns its undo.
+
+    Attributes:
+        claims: Claim by id. handles: id of the open claim by (project, handle), or None.
+        held: Open allocations of a claim by id. addresses: open allocation by (vrf, ip), or None.
+        named: Open allocations by hostname, then id.
+        attached: Open attachments by allocation id, then interface id.
+        interfaces, machines: By id. macs, machine_names: id by MAC and by name, or None.
+        ports: Interface ids of a machine. uses: allocation ids of an interface.
+        pending: Ids of pending claims of an interface. claimed: ids of open claims of a machine.
+        last: Latest allocation under a handle whose claim was released, where it was wanted.
+        tokens: Open tokens by id. token_names: id by name, or None.
+        holders: For each wanted one: the first 20 labels, and how many there are.
+        expired: Allocation ids of dynamic leases that may be closed.
+        net: What the batch writes so far, one image a key.
+    """
+
+    def __init__(self) -> None:
+        self.claims: dict[str, Claim] = {}
+        self.handles: dict[tuple[str, str], str | None] = {}
+        self.held: dict[str, dict[str, Allocation]] = {}
+        self.allocations: dict[str, Allocation] = {}
+        self.addresses: dict[tuple[str, str], Allocation | None] = {}
+        self.named: dict[str, dict[str, Allocation]] = {}
+        self.attached: dict[str, dict[str, Attachment]] = {}
+        self.interfaces: dict[str, Interface] = {}
+        self.machines: dict[str, Machine] = {}
+        self.macs: dict[str, str | None] = {}
+        self.machine_names: dict[str, str | None] = {}
+        self.ports: dict[str, dict[str, None]] = {}
+        self.uses: dict[str, dict[str, None]] = {}
+        self.pending: dict[str, dict[str, None]] = {}
+        self.claimed: dict[str, dict[str, None]] = {}
+        self.tokens: dict[str, Any] = {}
+        self.token_names: dict[str, str | None] = {}
+        self.holders: dict[tuple[str, str, str, str], tuple[list[str], int]] = {}
+        self.last: dict[tuple[str, str], Allocation] = {}
+        self.expired: list[str] = []
+        self.net: dict[tuple[str, Key], Image] = {}
+
+    def want(self, wanted: Wanted) -> None:
+        """Make every wanted key known as absent, before the rows that are there are put."""
+        for handle in wanted.handles:
+            self.handles.setdefault(handle, None)
+        for address in wanted.addresses:
+            self.addresses.setdefault(address, None)
+        for hostname in wanted.hostnames:
+            self.named.setdefault(hostname, {})
+        for mac in wanted.macs:
+            self.macs.setdefault(mac, None)
+        for name in wanted.machines:
+            self.machine_names.setdefault(name, None)
+        for name in wanted.tokens:
+            self.token_names.setdefault(name, None)
+
+    def put(self, table: str, row: Any) -> None:
+        """Know a row that the store read."""
+        _INDEXES[table](self, row)
+
+    def reduce(self, found: tuple[Image, ...]) -> list[Undo]:
+        """Take in the images of one event; the undos restore what was known, last first."""
+        return [self._take(image) for image in found]
+
+    def _take(self, image: Image) -> Undo:
+        at = (image.table, image.key)
+        before = self.net.get(at)
+        net(self.net, image)
+        old = None
+        indexed = image.table in _INDEXES
+        if indexed:
+            old = self._known(image)
+            _replace(self, image.table, old, image.row)
+
+        def undo() -> None:
+            if indexed:
+                _replace(self, image.table, image.row, old)
+            if before is None:
+                del self.net[at]
+            else:
+                self.net[at] = before
+
+        return undo
+
+    def _known(self, image: Image) -> Any:
+        if image.table == "attachments":
+            return self.attached.get(image.key[0], {}).get(image.key[1])
+        return getattr(self, image.table).get(image.key[0])
+
+
+def _replace(facts: Facts, table: str, old: Any, new: Any) -> None:
+    if new is not None:
+        _INDEXES[table](facts, new)
+    elif old is not None:
+        _FORGETS[table](facts, old)
+
+
+def _put_claim(facts: Facts, claim: Claim) -> None:
+    facts.claims[claim.id] = claim
+    handle = (claim.project, claim.handle)
+    if claim.until is None:
+        facts.handles[handle] = claim.id
+        facts.held.setdefault(claim.id, {})
+        if claim.machine is not None:
+            facts.claimed.setdefault(claim.machine, {})[claim.id] = None
+    elif facts.handles.get(handle) == claim.id:
+        facts.handles[handle] = None
+    if claim.until is not None and claim.machine is not None:
+        facts.claimed.get(claim.machine, {}).pop(claim.id, None)
+    if claim.interface is not None:
+        waiting = facts.pending.setdefault(claim.interface, {})
+        if claim.state == "pending":
+            waiting[claim.id] = None
+        else:
+            waiting.pop(claim.id, None)
+
+
+def _forget_claim(facts: Facts, claim: Claim) -> None:
+    facts.claims.pop(claim.id, None)
+    if facts.handles.get((claim.project, claim.handle)) == claim.id:
+        facts.handles[claim.project, claim.handle] = None
+    if claim.machine is not None:
+        facts.claimed.get(claim.machine, {}).pop(claim.id, None)
+    if claim.interface is not None:
+        facts.pending.get(claim.interface, {}).pop(claim.id, None)
+
+
+def _put_allocation(facts: Facts, row: Allocation) -> None:
+    if row.until is not None:
+        _unindex_allocation(facts, row)
+        facts.allocations[row.id] = row
+        return
+    facts.allocations[row.id] = row
+    facts.held.setdefault(row.claim, {})[row.id] = row
+    facts.addresses[row.vrf, row.ip] = row
+    if row.hostname is not None:
+        facts.named.setdefault(row.hostname, {})[row.id] = row
+
+
+def _unindex_allocation(facts: Facts, row: Allocation) -> None:
+    facts.allocations.pop(row.id, None)
+    facts.held.get(row.claim, {}).pop(row.id, None)
+    known = facts.addresses.get((row.vrf, row.ip))
+    if known is not None and known.id == row.id:
+        facts.addresses[row.vrf, row.ip] = None
+    if row.hostname is not None:
+        facts.named.get(row.hostname, {}).pop(row.id, None)
+
+
+def _put_attachment(facts: Facts, row: Attachment) -> None:
+    if row.until is not None:
+        _forget_attachment(facts, row)
+        return
+    facts.attached.setdefault(row.allocation, {})[row.interface] = row
+    facts.uses.setdefault(row.interface, {})[row.allocation] = None
+
+
+def _forget_attachment(facts: Facts, row: Attachment) -> None:
+    facts.attached.get(row.allocation, {}).pop(row.interface, None)
+    facts.uses.get(row.interface, {}).pop(row.allocation, None)
+
+
+def _put_interface(facts: Facts, row: Interface) -> None:
+    old = facts.interfaces.get(row.id)
+    if old is not None and old.mac != row.mac:
+        facts.macs[old.mac] = None
+    facts.interfaces[row.id] = row
+    facts.macs[row.mac] = row.id
+    facts.ports.setdefault(row.machine, {})[row.id] = None
+
+
+def _forget_interface(facts: Facts, row: Interface) -> None:
+    facts.interfaces.pop(row.id, None)
+    if facts.macs.get(row.mac) == row.id:
+        facts.macs[row.mac] = None
+    facts.ports.get(row.machine, {}).pop(row.id, None)
+
+
+def _put_machine(facts: Facts, row: Machine) -> None:
+    old = facts.machines.get(row.id)
+    if old is not None and old.name != row.name:
+        facts.machine_names[old.name] = None
+    facts.machines[row.id] = row
+    facts.machine_names[row.name] = row.id
+    facts.machine_names[row.id] = row.id
+
+
+def _forget_machine(facts: Facts, row: Machine) -> None:
+    facts.machines.pop(row.id, None)
+    for name in (row.name, row.id):
+        if facts.machine_names.get(name) == row.id:
+            facts.machine_names[name] = None
+
+
+def _put_token(facts: Facts, row: Any) -> None:
+    facts.tokens[row.id] = row
+    facts.token_names[row.name] = row.id
+    facts.token_names[row.id] = row.id
+
+
+def _forget_token(facts: Facts, row: Any) -> None:
+    facts.tokens.pop(row.id, None)
+    facts.token_names[row.name] = None
+    facts.token_names[row.id] = None
+
+
+_INDEXES: dict[str, Callable[[Facts, Any], None]] = {
+    "claims": _put_claim,
+    "allocations": _put_allocation,
+    "attachments": _put_attachment,
+    "interfaces": _put_interface,
+    "machines": _put_machine,
+    "tokens": _put_token,
+}
+
+_FORGETS: dict[str, Callable[[Facts, Any], None]] = {
+    "claims": _forget_claim,
+    "allocations": _unindex_allocation,
+    "attachments": _forget_attachment,
+    "interfaces": _forget_interface,
+    "machines": _forget_machine,
+    "tokens": _forget_token,
+}

@@ -1,0 +1,92 @@
+"""What a caller is shown of a claim, and what every planner does to one."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+
+from tenure.engine.draft import Draft
+from tenure.engine.space import Space
+from tenure.model import events as e
+from tenure.model.answers import HeldAddress, Holding
+from tenure.model.holding import Allocation, Claim
+from tenure.model.placement import Block
+from tenure.net.addresses import number_of, prefix_text
+
+DECLINED_REST = timedelta(hours=24)
+
+
+def holding(draft: Draft, claim: Claim, *, created: bool = False) -> Holding:
+    """A claim and its open addresses, as they are now in this draft."""
+    held = draft.facts.held.get(claim.id, {}).values()
+    return Holding(claim=claim, addresses=tuple(_shown(draft, a) for a in held), created=created)
+
+
+def _shown(draft: Draft, allocation: Allocation) -> HeldAddress:
+    space = draft.state.subnets[allocation.subnet]
+    subnet = space.subnet
+    domain = draft.state.networks[subnet.network].domain
+    named = allocation.hostname is not None and domain is not None
+    return HeldAddress(
+        ip=allocation.ip,
+        prefix_length=space.prefix_length,
+        subnet=subnet.id,
+        gateway=subnet.gateway,
+        dns_servers=subnet.dns_servers,
+        block=allocation.block,
+        title=allocation.title,
+        name=f"{allocation.hostname}.{domain}" if named else None,
+        held_until=allocation.held_until,
+    )
+
+
+def release(draft: Draft, claim: Claim, reason: str, *, closes: bool) -> None:
+    """Record that a claim's open addresses are taken back, and that the claim ends with them if `closes`.
+
+    Each rests until the latest of its last DHCP promise (with the clock margin), the end of
+    its records' TTL and the network's cooldown. The promise to a client that gave its lease back
+    (`returned`) is over; an address that a client declined rests for a day.
+    """
+    held = list(draft.facts.held[claim.id].values())
+    for at, allocation in enumerate(held):
+        last = closes and at == len(held) - 1
+        attached = draft.facts.attached.get(allocation.id, {})
+        until = draft.moment.now
+        draft.record(
+            e.AddressReleased(
+                claim=claim,
+                allocation=msgspec.structs.replace(
+                    allocation, until=until, cooling_until=_rest(draft, allocation, reason)
+                ),
+                attachments=tuple(msgspec.structs.replace(a, until=until) for a in attached.values()),
+                reason=reason,
+                closes=last,
+            )
+        )
+        _tidy(draft, allocation)
+
+
+def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:
+    now = draft.moment.now
+    network = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
+    ends = [now + timedelta(seconds=network.cooldown)]
+    if allocation.hostname is not None and network.domain is not None:
+        ends.append(now + timedelta(seconds=network.ttl))
+    if allocation.held_until is not None and reason != "returned":
+        ends.append(allocation.held_until + timedelta(seconds=draft.moment.clock_margin))
+    if reason == "declined":
+        ends.append(now + DECLINED_REST)
+    latest = max(ends)
+    return latest if latest > now else None
+
+
+def _tidy(draft: Draft, allocation: Allocation) -> None:
+    """A block whose owner has gone goes back with its last address."""
+    space = draft.state.subnets[allocation.subnet]
+    block = space.block_at(number_of(allocation.ip))
+    if block is not None and block.owner is None and not space.held_in(block):
+        draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, None)))
+
+
+def as_block(space: Space, first: int, length: int, owner: str | None, *, rack: bool = False) -> Block:
+    """The value of a block of this subnet."""
+    return Block(space.subnet.id, prefix_text(space.version, first, length), owner, rack)

@@ -1,0 +1,138 @@
+"""Which rows an event writes.
+
+The one place that says what the ledger means for the tables. The store applies
+these images; replaying the ledger through them gives the tables again.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tenure.model import events as e
+
+Key = tuple[str, ...]
+
+
+class Image(NamedTuple):
+    """A row as it is after an event; `row` None closes it, `new` says that it was not there before."""
+
+    table: str
+    key: Key
+    row: Any
+    new: bool = False
+
+
+def images(event: e.Event) -> tuple[Image, ...]:
+    """The rows that `event` writes, in an order that the tables accept."""
+    return _IMAGES[type(event)](event)
+
+
+def net(table: dict[tuple[str, Key], Image], image: Image) -> None:
+    """Fold `image` into the net of a batch: one image a key, the last row, new if the first was new."""
+    at = (image.table, image.key)
+    before = table.get(at)
+    table[at] = image if before is None else image._replace(new=before.new)
+
+
+def _created(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
+    def of(event: Any) -> tuple[Image, ...]:
+        thing = getattr(event, field)
+        return (Image(table, (thing.id,), thing, new=True),)
+
+    return of
+
+
+def _changed(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
+    def of(event: Any) -> tuple[Image, ...]:
+        thing = getattr(event, field)
+        return (Image(table, (thing.id,), thing),)
+
+    return of
+
+
+def _deleted(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
+    def of(event: Any) -> tuple[Image, ...]:
+        return (Image(table, (getattr(event, field).id,), None),)
+
+    return of
+
+
+def _allocated(event: e.AddressAllocated) -> tuple[Image, ...]:
+    claim, allocation, attachment = event.claim, event.allocation, event.attachment
+    rows = (
+        Image("claims", (claim.id,), claim, event.opens),
+        Image("allocations", (allocation.id,), allocation, True),
+    )
+    if attachment is None:
+        return rows
+    return (*rows, Image("attachments", (attachment.allocation, attachment.interface), attachment, True))
+
+
+def _released(event: e.AddressReleased) -> tuple[Image, ...]:
+    return (
+        Image("claims", (event.claim.id,), event.claim),
+        Image("allocations", (event.allocation.id,), event.allocation),
+        *(Image("attachments", (a.allocation, a.interface), a) for a in event.attachments),
+    )
+
+
+def _promised(event: e.LeasePromised) -> tuple[Image, ...]:
+    return (Image("allocations", (event.allocation.id,), event.allocation),)
+
+
+def _block_key(event: e.BlockOwned | e.BlockSurrendered) -> Key:
+    # The owner is part of the key, so that a change of owner closes one row and opens another.
+    block = event.block
+    return (block.subnet, block.cidr, "rack" if block.rack else "host", "-" if block.owner is None else block.owner)
+
+
+def _owned(event: e.BlockOwned) -> tuple[Image, ...]:
+    return (Image("blocks", _block_key(event), event.block, new=True),)
+
+
+def _surrendered(event: e.BlockSurrendered) -> tuple[Image, ...]:
+    return (Image("blocks", _block_key(event), None),)
+
+
+def _none(event: e.EpochStarted | e.AddressDisputed) -> tuple[Image, ...]:
+    return ()
+
+
+_IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
+    e.VrfCreated: _created("vrfs", "vrf"),
+    e.VrfChanged: _changed("vrfs", "vrf"),
+    e.VrfDeleted: _deleted("vrfs", "vrf"),
+    e.LocationCreated: _created("locations", "location"),
+    e.LocationChanged: _changed("locations", "location"),
+    e.LocationDeleted: _deleted("locations", "location"),
+    e.NetworkCreated: _created("networks", "network"),
+    e.NetworkChanged: _changed("networks", "network"),
+    e.NetworkDeleted: _deleted("networks", "network"),
+    e.SubnetCreated: _created("subnets", "subnet"),
+    e.SubnetChanged: _changed("subnets", "subnet"),
+    e.SubnetDeleted: _deleted("subnets", "subnet"),
+    e.RangeCreated: _created("ranges", "range"),
+    e.RangeChanged: _changed("ranges", "range"),
+    e.RangeDeleted: _deleted("ranges", "range"),
+    e.MachineCreated: _created("machines", "machine"),
+    e.MachineChanged: _changed("machines", "machine"),
+    e.MachineDeleted: _deleted("machines", "machine"),
+    e.InterfaceCreated: _created("interfaces", "interface"),
+    e.InterfaceChanged: _changed("interfaces", "interface"),
+    e.InterfaceDeleted: _deleted("interfaces", "interface"),
+    e.ZoneCreated: _created("zones", "zone"),
+    e.ZoneReshaped: _changed("zones", "zone"),
+    e.ZoneDeleted: _deleted("zones", "zone"),
+    e.BlockOwned: _owned,
+    e.BlockSurrendered: _surrendered,
+    e.ClaimDeferred: _created("claims", "claim"),
+    e.ClaimBound: _changed("claims", "claim"),
+    e.ClaimRebound: _changed("claims", "claim"),
+    e.ClaimReleased: _changed("claims", "claim"),
+    e.AddressAllocated: _allocated,
+    e.AddressReleased: _released,
+    e.LeasePromised: _promised,
+    e.TokenCreated: _created("tokens", "token"),
+    e.TokenRevoked: _deleted("tokens", "token"),
+    e.AddressDisputed: _none,
+    e.EpochStarted: _none,
+}

@@ -1,0 +1,280 @@
+"""The inventory's rules: vrfs, locations, networks. (Subnets and ranges: `subnets`; machines: `machines`.)"""
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from tenure.engine import resolve
+from tenure.engine.dhcp_options import encoded
+from tenure.engine.draft import Draft
+from tenure.engine.holdings import as_block
+from tenure.errors import InUse, InvalidValue, NotFound
+from tenure.model import events as e
+from tenure.model.access import Token
+from tenure.model.addressing import Network, Vrf
+from tenure.model.answers import Made, Nothing
+from tenure.model.policy import Dhcp
+from tenure.model.topology import Location
+from tenure.model.uses import (
+    ChangeLocation,
+    ChangeNetwork,
+    ChangeVrf,
+    CreateLocation,
+    CreateNetwork,
+    CreateToken,
+    CreateVrf,
+    DeleteLocation,
+    DeleteNetwork,
+    DeleteVrf,
+    RevokeToken,
+)
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_KINDS = ("region", "site", "rack", "host")
+_BOUNDS = {
+    "cooldown": (0, 30 * 86400),
+    "ttl": (0, 7 * 86400),
+    "negative_ttl": (0, 86400),
+    "block_length_v4": (8, 32),
+    "rack_block_length_v4": (8, 32),
+    "block_length_v6": (32, 128),
+    "rack_block_length_v6": (32, 128),
+}
+
+
+def changed(thing: T, changes: dict[str, Any], fixed: tuple[str, ...]) -> T:
+    """A copy of `thing` with `changes`, one revision on.
+
+    Raises:
+        InvalidValue: A field is unknown, fixed, or of the wrong type; `pointer` names it.
+    """
+    fields = msgspec.to_builtins(thing)
+    for name, value in changes.items():
+        if name not in fields or name in ("id", "revision"):
+            raise InvalidValue(f"{name} is not a field that can be set", pointer=f"/{name}")
+        if name in fixed and value != fields[name]:
+            raise InvalidValue(f"{name} cannot be changed; make another", pointer=f"/{name}")
+    fields.update(changes)
+    fields["revision"] += 1
+    return converted(fields, type(thing))
+
+
+def converted(fields: dict[str, Any], kind: type[T]) -> T:
+    """A value from loose fields.
+
+    Raises:
+        InvalidValue: A field is of the wrong type; `pointer` names it.
+    """
+    try:
+        return msgspec.convert(fields, kind)
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `$.")
+        field = path.rstrip("`").split(".")[0].split("[")[0]
+        raise InvalidValue(f"{field}: {message}", pointer=f"/{field}" if field else "") from error
+
+
+def new(kind: type[T], id_: str, fields: dict[str, Any], **given: Any) -> T:
+    """A new thing of its first revision; `fields` are as a caller sent them, `given` cannot be among them."""
+    known = {f.name for f in msgspec.structs.fields(kind)} - {"id", "revision", *given}
+    for name in fields:
+        if name not in known:
+            raise InvalidValue(f"{name} is not a field that can be set", pointer=f"/{name}")
+    return converted({"id": id_, **fields, **given}, kind)
+
+
+def bounded(thing: Any, names: tuple[str, ...]) -> None:
+    """Refuse a number outside its bounds.
+
+    Raises:
+        InvalidValue: With the field's pointer and what is allowed.
+    """
+    for name in names:
+        low, high = _BOUNDS[name]
+        value = getattr(thing, name)
+        if value is not None and not low <= value <= high:
+            raise InvalidValue(f"{name} must be {low} to {high}", pointer=f"/{name}", minimum=low, maximum=high)
+
+
+def create_vrf(use: CreateVrf, draft: Draft) -> Made:
+    """Make an address space."""
+    resolve.unnamed(draft.state, "vrf", use.name)
+    vrf = Vrf(id=next(draft.moment.ids), name=use.name)
+    draft.record(e.VrfCreated(vrf=vrf))
+    return Made(vrf=vrf)
+
+
+def change_vrf(use: ChangeVrf, draft: Draft) -> Made:
+    """Rename an address space."""
+    old = draft.state.vrfs[resolve.resolved(draft.state, "vrf", use.vrf)]
+    resolve.matching(old.revision, draft.asked.if_match)
+    vrf = changed(old, use.changes, ())
+    resolve.unnamed(draft.state, "vrf", vrf.name, but=vrf.id)
+    draft.record(e.VrfChanged(vrf=vrf))
+    return Made(vrf=vrf)
+
+
+def delete_vrf(use: DeleteVrf, draft: Draft) -> Nothing:
+    """Close an address space without networks."""
+    vrf = draft.state.vrfs[resolve.resolved(draft.state, "vrf", use.vrf)]
+    resolve.matching(vrf.revision, draft.asked.if_match)
+    vacant(f"vrf {vrf.name}", [n.name for n in draft.state.networks.values() if n.vrf == vrf.id])
+    draft.record(e.VrfDeleted(vrf=vrf))
+    return Nothing()
+
+
+def vacant(what: str, holders: list[str], count: int | None = None) -> None:
+    """Refuse to delete what still holds something.
+
+    Raises:
+        InUse: With the first 20 holders and how many there are.
+    """
+    total = len(holders) if count is None else count
+    if total:
+        first = holders[:20]
+        named = ", ".join(first) + (" …" if total > len(first) else "")
+        raise InUse(f"{what} still holds {total}: {named}", holders=first, count=total)
+
+
+def create_location(use: CreateLocation, draft: Draft) -> Made:
+    """Make a place under its parent."""
+    resolve.unnamed(draft.state, "location", use.name)
+    parent = None if use.parent is None else resolve.location(draft.state, use.parent, "/parent").id
+    place = Location(id=next(draft.moment.ids), name=use.name, kind=use.kind, parent=parent, relay=use.relay)
+    _fits_above(draft, place)
+    draft.record(e.LocationCreated(location=place))
+    return Made(location=place)
+
+
+def change_location(use: ChangeLocation, draft: Draft) -> Made:
+    """Change a place's name, parent or relay."""
+    old = resolve.location(draft.state, use.location, "")
+    resolve.matching(old.revision, draft.asked.if_match)
+    changes = dict(use.changes)
+    if changes.get("parent") is not None:
+        changes["parent"] = resolve.location(draft.state, str(changes["parent"]), "/parent").id
+    place = changed(old, changes, ("kind",))
+    resolve.unnamed(draft.state, "location", place.name, but=place.id)
+    _fits_above(draft, place)
+    draft.record(e.LocationChanged(location=place))
+    return Made(location=place)
+
+
+def _fits_above(draft: Draft, place: Location) -> None:
+    if place.parent is not None:
+        above = draft.state.locations[place.parent]
+        if _KINDS.index(above.kind) >= _KINDS.index(place.kind):
+            raise InvalidValue(f"a {place.kind} cannot be in a {above.kind}", pointer="/parent")
+    relay = place.relay
+    if relay is not None:
+        if relay.circuit_id is None and relay.remote_id is None:
+            raise InvalidValue("a relay needs a circuit_id or a remote_id", pointer="/relay")
+        other = draft.state.relays.get((relay.circuit_id, relay.remote_id))
+        if other not in (None, place.id):
+            raise InvalidValue("another location has this relay already", pointer="/relay")
+
+
+def delete_location(use: DeleteLocation, draft: Draft) -> Nothing:
+    """Close a place that holds no claim, place, subnet or machine.
+
+    Its empty blocks go back; those in which others hold addresses stay, ownerless, until they are empty.
+    """
+    state = draft.state
+    place = resolve.location(state, use.location, "")
+    resolve.matching(place.revision, draft.asked.if_match)
+    what = f"location {place.name}"
+    vacant(what, [state.locations[c].name for c in state.children.get(place.id, ())])
+    vacant(what, [state.subnets[s].subnet.cidr for s in state.bound_to.get(place.id, ())])
+    holders, count = draft.facts.holders[("location", place.id, "", "")]
+    vacant(what, holders, max(count, state.claims_at[place.id]))
+    for space in state.subnets.values():
+        _leave(draft, space, place.id)
+    draft.record(e.LocationDeleted(location=place))
+    return Nothing()
+
+
+def _leave(draft: Draft, space: Any, owner: str) -> None:
+    for block in list(space.own.get(owner, {}).values()):
+        draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, owner)))
+        if space.held_in(block):
+            draft.record(e.BlockOwned(block=as_block(space, block.first, block.length, None)))
+    for region in [r for r in space.regions.values() if r.owner == owner]:
+        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, owner, rack=True)))
+
+
+def create_network(use: CreateNetwork, draft: Draft) -> Made:
+    """Make a network."""
+    resolve.unnamed(draft.state, "network", use.name)
+    vrf = resolve.resolved(draft.state, "vrf", use.vrf, "/vrf")
+    network = new(Network, next(draft.moment.ids), use.fields, name=use.name, vrf=vrf)
+    _sound(network)
+    draft.record(e.NetworkCreated(network=network))
+    return Made(network=network)
+
+
+def change_network(use: ChangeNetwork, draft: Draft) -> Made:
+    """Change a network's name or policies. Its domain stays while an address is held in it."""
+    old = resolve.network(draft.state, use.network, "")
+    resolve.matching(old.revision, draft.asked.if_match)
+    changes = dict(use.changes)
+    if changes.get("vrf") is not None:
+        changes["vrf"] = draft.state.find("vrf", str(changes["vrf"]))
+    network = changed(old, changes, ("vrf",))
+    resolve.unnamed(draft.state, "network", network.name, but=network.id)
+    _sound(network)
+    if network.domain != old.domain:
+        held = [s.subnet.cidr for s in draft.state.spaces(old.id) if s.held]
+        vacant(f"domain of network {old.name}", held, sum(s.held for s in draft.state.spaces(old.id)))
+    draft.record(e.NetworkChanged(network=network))
+    return Made(network=network)
+
+
+def _sound(network: Network) -> None:
+    bounded(network, tuple(_BOUNDS))
+    sound_dhcp(network.dhcp)
+    for version in ("v4", "v6"):
+        rack, block = getattr(network, f"rack_block_length_{version}"), getattr(network, f"block_length_{version}")
+        if rack is not None and block is not None and rack > block:
+            raise InvalidValue("a rack block cannot be smaller than a block", pointer=f"/rack_block_length_{version}")
+
+
+def sound_dhcp(dhcp: Dhcp) -> None:
+    """Refuse a lease time outside 60 s to 30 days, and options that cannot be sent."""
+    encoded(dhcp.options)
+    lease_time = dhcp.lease_time
+    if lease_time is not None and not 60 <= lease_time <= 30 * 86400:
+        raise InvalidValue(
+            "lease_time must be 60 to 2592000 seconds", pointer="/dhcp/lease_time", minimum=60, maximum=2592000
+        )
+
+
+def delete_network(use: DeleteNetwork, draft: Draft) -> Nothing:
+    """Close a network without subnets and claims."""
+    state = draft.state
+    network = resolve.network(state, use.network, "")
+    resolve.matching(network.revision, draft.asked.if_match)
+    vacant(f"network {network.name}", [s.subnet.cidr for s in state.spaces(network.id)])
+    holders, count = draft.facts.holders[("network", network.id, "", "")]
+    vacant(f"network {network.name}", holders, max(count, state.claims_of[network.id]))
+    draft.record(e.NetworkDeleted(network=network))
+    return Nothing()
+
+
+def create_token(use: CreateToken, draft: Draft) -> Made:
+    """Make a token; the store keeps the digest beside it, the ledger does not."""
+    if draft.facts.token_names.get(use.name) is not None:
+        raise InvalidValue(f"there is a token {use.name!r} already", pointer="/name")
+    token = Token(id=next(draft.moment.ids), name=use.name, role=use.role, since=draft.moment.now)
+    draft.record(e.TokenCreated(token=token))
+    return Made(token=token)
+
+
+def revoke_token(use: RevokeToken, draft: Draft) -> Nothing:
+    """Revoke a token at once."""
+    found = draft.facts.token_names.get(use.token)
+    if found is None:
+        raise NotFound(f"there is no token {use.token!r}", kind="token", name=use.token)
+    token = draft.facts.tokens[found]
+    resolve.matching(token.revision, draft.asked.if_match)
+    draft.record(e.TokenRevoked(token=token))
+    return Nothing()

@@ -1,0 +1,295 @@
+"""What a DHCP client may have here: allocations by MAC, pending claims bound where they are seen, dynamic leases.
+
+An offer records nothing, except that a pending claim is bound; it is remembered
+for a minute, so that two clients are not offered the same address.
+"""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from tenure.engine.claims import LEASES, bind, end
+from tenure.engine.dhcp_options import encoded
+from tenure.engine.draft import Draft
+from tenure.engine.holdings import DECLINED_REST
+from tenure.engine.placing import name_holder
+from tenure.engine.space import Space
+from tenure.model import events as e
+from tenure.model.answers import Leased, Nothing, Number
+from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
+from tenure.model.leases import Client, Lease, LeaseRefused, Place
+from tenure.model.uses import ExpireLeases, LeaseCommit, LeaseDecline, LeaseInform, LeaseOffer, LeaseRelease
+from tenure.net.addresses import number_of, text_of
+
+DEFAULT_LEASE_TIME = 3600
+SILENCE = Leased()
+
+
+class Link(NamedTuple):
+    """A link that a message came from, with the policies that hold there."""
+
+    space: Space
+    lease_time: int
+    authoritative: bool
+
+
+def lease_handle(subnet: str, mac: str) -> tuple[str, str]:
+    """Project and handle of a client's dynamic lease on a subnet."""
+    return (LEASES, f"{LEASES}:{subnet}:{mac}")
+
+
+def lease_offer(use: LeaseOffer, draft: Draft) -> Leased:
+    """What a client that looks for a server is offered, in dhcp.md's order; or silence."""
+    link = link_of(draft, use.place)
+    if link is None:
+        return SILENCE
+    known = _known(draft, link, use.client) or _bound_here(draft, link, use.client, use.place)
+    known = known or _dynamic(draft, link, use.client)
+    if known is not None:
+        return Leased(_lease(draft, link, known, known.held_until))
+    number = _free(draft, link, use.client, use.requested)
+    if number is None:
+        return SILENCE
+    draft.state.offers.note(link.space.subnet.id, number, use.client.mac, draft.moment.now)
+    return Leased(_promise(draft, link, number, dynamic=True, hostname=_new_name(draft, link, use.client)))
+
+
+def lease_commit(use: LeaseCommit, draft: Draft) -> Leased:
+    """Whether a client may have the address that it asks for, in one of RFC 2131's four forms.
+
+    The promise is recorded before it is made, two lease lengths ahead, so that one renewal in a few writes.
+    """
+    link = link_of(draft, use.place)
+    if link is None:
+        return SILENCE
+    known = _known(draft, link, use.client) or _dynamic(draft, link, use.client)
+    if known is not None:
+        if number_of(known.ip) != use.address:
+            return Leased(refused=LeaseRefused(f"{use.client.mac} has {known.ip} here"))
+        return Leased(_lease(draft, link, known, _promised(draft, link, known)))
+    if use.form == "selecting" and _may_have(draft, link, use.client, use.address):
+        given = _grant(draft, link, use.client, use.address)
+        return Leased(_lease(draft, link, given, given.held_until))
+    if use.form == "selecting" or link.authoritative:
+        return Leased(refused=LeaseRefused(f"{text_of(4, use.address)} is not {use.client.mac}'s here"))
+    return SILENCE
+
+
+def lease_release(use: LeaseRelease, draft: Draft) -> Nothing:
+    """End a dynamic lease that its client gives back. An allocation is not the client's to give."""
+    link = link_of(draft, use.place)
+    lease = None if link is None else _dynamic(draft, link, use.client)
+    if lease is not None and number_of(lease.ip) == use.address:
+        end(draft, draft.facts.claims[lease.claim], "returned")
+    return Nothing()
+
+
+def lease_decline(use: LeaseDecline, draft: Draft) -> Nothing:
+    """The holder found somebody else on its address: a dynamic one rests for a day, an allocation is reported."""
+    link = link_of(draft, use.place)
+    if link is None:
+        return Nothing()
+    known = _known(draft, link, use.client)
+    if known is not None and number_of(known.ip) == use.address:
+        draft.record(e.AddressDisputed(claim=draft.facts.claims[known.claim], allocation=known))
+        return Nothing()
+    lease = _dynamic(draft, link, use.client)
+    if lease is not None and number_of(lease.ip) == use.address:
+        end(draft, draft.facts.claims[lease.claim], "declined")
+    return Nothing()
+
+
+def lease_inform(use: LeaseInform, draft: Draft) -> Leased:
+    """Options for a client that has its address from elsewhere."""
+    link = link_of(draft, use.place)
+    if link is None:
+        return SILENCE
+    known = _known(draft, link, use.client)
+    lease = _promise(draft, link, 0, dynamic=False, hostname=None if known is None else known.hostname)
+    return Leased(lease)
+
+
+def expire_leases(use: ExpireLeases, draft: Draft) -> Number:
+    """Close dynamic leases whose promise, with the clock margin, is over."""
+    margin = timedelta(seconds=draft.moment.clock_margin)
+    over = [draft.facts.allocations[a] for a in draft.facts.expired if a in draft.facts.allocations]
+    over = [a for a in over if a.until is None and a.held_until is not None]
+    over = [a for a in over if a.held_until is not None and a.held_until + margin <= draft.moment.now]
+    for allocation in over[: use.limit]:
+        end(draft, draft.facts.claims[allocation.claim], "expired")
+    return Number(len(over[: use.limit]))
+
+
+def link_of(draft: Draft, place: Place) -> Link | None:
+    """The subnet that a message came from, if Tenure serves DHCP there. The vrf `default` comes first."""
+    if place.link is None:
+        return None
+    state = draft.state
+    first = state.find("vrf", "default")
+    for vrf in dict.fromkeys([*([first] if first else []), *state.vrfs]):
+        space = state.space_at(vrf, 4, place.link)
+        if space is not None:
+            return _served(draft, space)
+    return None
+
+
+def _served(draft: Draft, space: Space) -> Link | None:
+    mine, wider = space.subnet.dhcp, draft.state.networks[space.subnet.network].dhcp
+    enabled = mine.enabled if mine.enabled is not None else wider.enabled
+    if enabled is False:
+        return None
+    authoritative = mine.authoritative if mine.authoritative is not None else wider.authoritative
+    return Link(space, mine.lease_time or wider.lease_time or DEFAULT_LEASE_TIME, authoritative is not False)
+
+
+def _known(draft: Draft, link: Link, client: Client) -> Allocation | None:
+    """The first allocation of the client's interface here. A known MAC is enough, whatever identifier it sends."""
+    interface = draft.facts.macs.get(client.mac)
+    if interface is None:
+        return None
+    held = (draft.facts.allocations[a] for a in draft.facts.uses.get(interface, ()))
+    here = [a for a in held if a.subnet == link.space.subnet.id and not a.lease]
+    return min(here, key=lambda a: (a.since, a.id), default=None)
+
+
+def _bound_here(draft: Draft, link: Link, client: Client, place: Place) -> Allocation | None:
+    """Bind a pending claim of the client's interface, in this link's network, to where it was seen."""
+    interface = draft.facts.macs.get(client.mac)
+    waiting = draft.facts.pending.get(interface, {}) if interface is not None else {}
+    claims = [draft.facts.claims[c] for c in waiting]
+    mine = [c for c in claims if c.network == link.space.subnet.network and c.request.family != "v6"]
+    if not mine or not link.space.available:
+        return None
+    claim = min(mine, key=lambda c: (c.since, c.id))
+    only = link.space if claim.request.family == "v4" else None
+    bind(draft, claim, _seen_at(draft, link, place) or claim.host, only)
+    return _known(draft, link, client)
+
+
+def _seen_at(draft: Draft, link: Link, place: Place) -> str | None:
+    """The location that the relay names, else the one that the subnet is bound to."""
+    found = draft.state.place_of_relay(place.circuit_id, place.remote_id)
+    bound = link.space.subnet.locations
+    return found or (bound[0] if len(bound) == 1 else None)
+
+
+def _dynamic(draft: Draft, link: Link, client: Client) -> Allocation | None:
+    claim = draft.facts.handles.get(lease_handle(link.space.subnet.id, client.mac))
+    return next(iter(draft.facts.held[claim].values()), None) if claim is not None else None
+
+
+def _free(draft: Draft, link: Link, client: Client, requested: int | None) -> int | None:
+    """A free dynamic address: the one it had last, the one it asks for, else one from a hash of the client on."""
+    space = link.space
+    last = draft.facts.last.get(lease_handle(space.subnet.id, client.mac))
+    for number in (None if last is None else number_of(last.ip), requested):
+        if number is not None and _may_have(draft, link, client, number):
+            return number
+    start = crc32(client.mac.encode())
+    for step in range(8):
+        number = space.free_dynamic(start + step * 7919)
+        if number is not None and draft.state.offers.holder(space.subnet.id, number, draft.moment.now) is None:
+            return number
+    return None
+
+
+def _may_have(draft: Draft, link: Link, client: Client, number: int) -> bool:
+    """Whether this client could be given this dynamic address: free or resting after its own lease, not offered away."""
+    space = link.space
+    offered = draft.state.offers.holder(space.subnet.id, number, draft.moment.now)
+    if offered not in (None, client.mac):
+        return False
+    if space.is_free_dynamic(number):
+        return True
+    last = draft.facts.last.get(lease_handle(space.subnet.id, client.mac))
+    mine = last is not None and number_of(last.ip) == number
+    declined = mine and last is not None and last.until is not None and last.cooling_until is not None
+    if declined and last is not None and last.cooling_until - last.until >= DECLINED_REST:  # type: ignore[operator]
+        return False
+    return mine and number in space.resting and space.is_dynamic(number) and not space.is_used(number)
+
+
+def _new_name(draft: Draft, link: Link, client: Client) -> str | None:
+    """The name that the client calls itself, unless somebody has it: a clash drops the name, not the lease."""
+    network = link.space.subnet.network
+    if client.hostname is None or draft.state.networks[network].domain is None:
+        return None
+    handle = lease_handle(link.space.subnet.id, client.mac)
+    mine = draft.facts.handles.get(handle) or ""
+    return None if name_holder(draft, client.hostname, network, mine) else client.hostname
+
+
+def _grant(draft: Draft, link: Link, client: Client, number: int) -> Allocation:
+    """Record a dynamic lease: an allocation under a handle of its own, so that nothing escapes the referee."""
+    now, subnet = draft.moment.now, link.space.subnet
+    project, handle = lease_handle(subnet.id, client.mac)
+    request = ClaimRequest(
+        network=subnet.network, subnet=subnet.id, mac=client.mac, family="v4", project=project, hostname=client.hostname
+    )
+    interface = draft.facts.macs.get(client.mac)
+    claim = Claim(
+        id=next(draft.moment.ids),
+        handle=handle,
+        project=project,
+        network=subnet.network,
+        request=request,
+        since=now,
+        actor=draft.asked.actor,
+        machine=None if interface is None else draft.facts.interfaces[interface].machine,
+        interface=interface,
+        bound=now,
+    )
+    given = Allocation(
+        id=next(draft.moment.ids),
+        claim=claim.id,
+        vrf=subnet.vrf,
+        subnet=subnet.id,
+        ip=text_of(4, number),
+        length=link.space.width,
+        since=now,
+        hostname=_new_name(draft, link, client),
+        lease=True,
+        held_until=now + timedelta(seconds=2 * link.lease_time),
+    )
+    attachment = None if interface is None else Attachment(allocation=given.id, interface=interface, since=now)
+    draft.record(
+        e.AddressAllocated(claim=claim, allocation=given, attachment=attachment, strategy="dynamic", opens=True)
+    )
+    draft.state.offers.forget(subnet.id, number)
+    return given
+
+
+def _promised(draft: Draft, link: Link, known: Allocation) -> datetime:
+    """The latest moment that may be promised, made later and recorded if this promise would pass it."""
+    needed = draft.moment.now + timedelta(seconds=link.lease_time)
+    if known.held_until is not None and known.held_until >= needed:
+        return known.held_until
+    later = draft.moment.now + timedelta(seconds=2 * link.lease_time)
+    renewed = msgspec.structs.replace(known, held_until=later)
+    draft.record(e.LeasePromised(claim=draft.facts.claims[known.claim], allocation=renewed))
+    return later
+
+
+def _lease(draft: Draft, link: Link, known: Allocation, held_until: datetime | None) -> Lease:
+    lease = _promise(draft, link, number_of(known.ip), dynamic=known.lease, hostname=known.hostname)
+    return msgspec.structs.replace(lease, held_until=held_until)
+
+
+def _promise(draft: Draft, link: Link, number: int, *, dynamic: bool, hostname: str | None) -> Lease:
+    subnet = link.space.subnet
+    network = draft.state.networks[subnet.network]
+    return Lease(
+        address=number,
+        prefix_length=link.space.prefix_length,
+        subnet=subnet.id,
+        dynamic=dynamic,
+        lease_time=link.lease_time,
+        hostname=hostname,
+        domain=network.domain,
+        gateway=None if subnet.gateway is None else number_of(subnet.gateway),
+        dns_servers=tuple(number_of(s) for s in subnet.dns_servers if ":" not in s),
+        options={**encoded(network.dhcp.options), **encoded(subnet.dhcp.options)},
+        authoritative=link.authoritative,
+    )

@@ -1,0 +1,63 @@
+"""The machine and the interface that a claim is for, made if they are new; and the name it will have."""
+
+from typing import NamedTuple
+
+from tenure.engine.draft import Draft
+from tenure.errors import Conflict, NotFound
+from tenure.model import events as e
+from tenure.model.holding import ClaimRequest
+from tenure.model.machines import Interface, Machine
+
+
+class Port(NamedTuple):
+    """Ids of a machine and an interface, or None."""
+
+    machine: str | None
+    interface: str | None
+
+
+def port_for(draft: Draft, request: ClaimRequest) -> Port:
+    """What a claim's `machine` and `mac` name.
+
+    A new MAC makes an interface, on the machine named or on a new `instance`. A
+    machine that is named without a MAC must be there.
+
+    Raises:
+        NotFound: The machine is not there.
+        Conflict: The MAC is another machine's.
+    """
+    if request.mac is None:
+        return Port(None if request.machine is None else _machine(draft, request.machine), None)
+    known = draft.facts.macs[request.mac]
+    if known is not None:
+        interface = draft.facts.interfaces[known]
+        _same_machine(draft, request, interface)
+        return Port(interface.machine, interface.id)
+    name = request.machine or request.hostname or "instance-" + request.mac.replace(":", "")
+    machine = draft.facts.machine_names.get(name)
+    if machine is None:
+        machine = next(draft.moment.ids)
+        draft.record(e.MachineCreated(machine=Machine(id=machine, name=name, kind="instance", location=request.host)))
+    interface = Interface(id=next(draft.moment.ids), machine=machine, mac=request.mac)
+    draft.record(e.InterfaceCreated(interface=interface))
+    return Port(machine, interface.id)
+
+
+def _machine(draft: Draft, name: str) -> str:
+    found = draft.facts.machine_names[name]
+    if found is None:
+        raise NotFound(
+            f"there is no machine {name!r}; name its mac too, and it is made",
+            kind="machine",
+            name=name,
+            pointer="/machine",
+        )
+    return found
+
+
+def _same_machine(draft: Draft, request: ClaimRequest, interface: Interface) -> None:
+    machine = draft.facts.machines[interface.machine]
+    if request.machine not in (None, machine.name, machine.id):
+        raise Conflict(
+            f"{request.mac} is an interface of machine {machine.name!r}", machine=machine.name, pointer="/mac"
+        )

@@ -1,0 +1,105 @@
+"""From the names that a caller gave to the ids behind them, and from loose values to their one form."""
+
+from typing import TypeVar
+
+from tenure.engine.space import Space
+from tenure.engine.state import State
+from tenure.errors import Conflict, InvalidValue, NotFound, StaleRevision
+from tenure.model.addressing import Network
+from tenure.model.holding import ClaimRequest
+from tenure.model.policy import Family
+from tenure.model.topology import Location
+from tenure.net.addresses import parse_address
+from tenure.net.identifiers import parse_mac
+
+T = TypeVar("T")
+
+
+def resolved(state: State, kind: str, name: str, pointer: str = "") -> str:
+    """The id of a vrf, location, network, subnet or range.
+
+    Raises:
+        NotFound: There is none; `pointer` names the field that asked.
+    """
+    found = state.find(kind, name)
+    if found is None:
+        raise NotFound(f"there is no {kind} {name!r}", kind=kind, name=name, pointer=pointer)
+    return found
+
+
+def network(state: State, name: str, pointer: str = "/network") -> Network:
+    """A network by name or id."""
+    return state.networks[resolved(state, "network", name, pointer)]
+
+
+def space(state: State, name: str, pointer: str = "/subnet") -> Space:
+    """A subnet by id or, where only one has it, by prefix."""
+    return state.subnets[resolved(state, "subnet", name, pointer)]
+
+
+def location(state: State, name: str, pointer: str = "/host") -> Location:
+    """A place by name or id."""
+    return state.locations[resolved(state, "location", name, pointer)]
+
+
+def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
+    """The content of a claim as it is compared: ids for names, one spelling for everything, a family said.
+
+    Raises:
+        NotFound, InvalidValue: With the field's pointer.
+    """
+    net = network(state, request.network)
+    subnet = request.subnet and space(state, request.subnet).subnet.id
+    if subnet is not None and state.subnets[subnet].subnet.network != net.id:
+        raise InvalidValue(f"subnet {request.subnet!r} is not of network {net.name}", pointer="/subnet")
+    address = None if request.address is None else str(parse_address(request.address, "/address"))
+    if address is not None and request.count != 1:
+        raise InvalidValue("count must be 1 where an address is named", pointer="/count", allowed=[1])
+    return ClaimRequest(
+        network=net.id,
+        subnet=subnet,
+        host=request.host and location(state, request.host).id,
+        machine=request.machine,
+        mac=request.mac and parse_mac(request.mac, "/mac"),
+        hostname=request.hostname,
+        family=_family(state, net, request, subnet, address),
+        address=address,
+        during_cooldown=request.during_cooldown,
+        count=request.count,
+        project=request.project,
+        purpose=request.purpose,
+        static=request.static,
+        defer=request.defer,
+    )
+
+
+def _family(state: State, net: Network, request: ClaimRequest, subnet: str | None, address: str | None) -> Family:
+    if address is not None:
+        said: Family = "v6" if ":" in address else "v4"
+        if request.family not in (None, said):
+            raise InvalidValue(f"{address} is not of family {request.family}", pointer="/family", allowed=[said])
+        return said
+    if request.family is not None:
+        return request.family
+    spaces = [state.subnets[subnet]] if subnet is not None else state.spaces(net.id)
+    offered = {s.version for s in spaces}
+    return "dual" if offered == {4, 6} else "v6" if offered == {6} else "v4"
+
+
+def matching(revision: int, if_match: int | None) -> None:
+    """Refuse a change of what the caller has not seen as it is.
+
+    Raises:
+        StaleRevision: `if_match` is given and is not the revision.
+    """
+    if if_match is not None and if_match != revision:
+        raise StaleRevision(
+            f"it changed since you read it: its revision is {revision}, not {if_match}", revision=revision
+        )
+
+
+def unnamed(state: State, kind: str, name: str, but: str | None = None) -> None:
+    """Refuse a name that another vrf, location or network has."""
+    found = state.find(kind, name)
+    if found is not None and found != but:
+        raise Conflict(f"there is a {kind} {name!r} already", kind=kind, name=name, id=found, pointer="/name")

@@ -1,0 +1,275 @@
+"""The rules of subnets and their ranges: what may lie where."""
+
+from typing import Any
+
+from tenure.engine import resolve
+from tenure.engine.draft import Draft
+from tenure.engine.holdings import as_block
+from tenure.engine.inventory import changed, new, sound_dhcp, vacant
+from tenure.engine.space import Space
+from tenure.errors import InvalidValue, NotFound, Overlap
+from tenure.model import events as e
+from tenure.model.addressing import Network, Range, Subnet
+from tenure.model.answers import Made, Nothing
+from tenure.model.uses import ChangeRange, ChangeSubnet, CreateRange, CreateSubnet, DeleteRange, DeleteSubnet
+from tenure.net.addresses import Prefix, number_of, parse_address, parse_prefix, text_of
+
+_SHORTEST = {4: 4, 6: 8}
+
+
+def create_subnet(use: CreateSubnet, draft: Draft) -> Made:
+    """Put a prefix into a network; inside one of the network's own it is nested.
+
+    Raises:
+        Overlap: It crosses another network's subnet, equals one, or crosses a range.
+        InUse: Addresses that it would keep to itself are held.
+    """
+    network = resolve.network(draft.state, use.network)
+    prefix = _prefix(use.cidr)
+    fields = _resolved_fields(draft, use.fields)
+    subnet = new(Subnet, next(draft.moment.ids), fields, network=network.id, vrf=network.vrf, cidr=str(prefix))
+    _room_for(draft, network, prefix, None)
+    subnet = _sound(subnet, prefix)
+    draft.record(e.SubnetCreated(subnet=subnet))
+    return Made(subnet=subnet)
+
+
+def change_subnet(use: ChangeSubnet, draft: Draft) -> Made:
+    """Change a subnet; `cidr` resizes it.
+
+    Raises:
+        InUse: A holder would be outside, or would sit on what is kept from now on.
+        Overlap: As for a new one.
+    """
+    space = resolve.space(draft.state, use.subnet, "")
+    old = space.subnet
+    resolve.matching(old.revision, draft.asked.if_match)
+    changes = _resolved_fields(draft, use.changes)
+    if "cidr" in changes:
+        changes["cidr"] = str(_prefix(str(changes["cidr"])))
+    subnet = changed(old, changes, ("network", "vrf"))
+    prefix = parse_prefix(subnet.cidr)
+    if prefix.version != space.version:
+        raise InvalidValue(f"a subnet stays IPv{space.version}", pointer="/cidr")
+    subnet = _sound(subnet, prefix)
+    if subnet.cidr != old.cidr:
+        _resize(draft, space, prefix)
+    _not_held(draft, space, subnet, prefix)
+    draft.record(e.SubnetChanged(subnet=subnet))
+    return Made(subnet=subnet)
+
+
+def delete_subnet(use: DeleteSubnet, draft: Draft) -> Nothing:
+    """Close a subnet that holds nothing, with its ranges and blocks."""
+    space = resolve.space(draft.state, use.subnet, "")
+    resolve.matching(space.subnet.revision, draft.asked.if_match)
+    holders, _ = draft.facts.holders[("subnet", space.subnet.id, "", "")]
+    vacant(f"subnet {space.subnet.cidr}", holders, space.held)
+    for range_ in list(space.ranges.values()):
+        draft.record(e.RangeDeleted(range=range_))
+    _surrender(draft, space, None)
+    draft.record(e.SubnetDeleted(subnet=space.subnet))
+    return Nothing()
+
+
+def create_range(use: CreateRange, draft: Draft) -> Made:
+    """Set a range of a subnet aside.
+
+    Raises:
+        InvalidValue: It is not wholly inside the subnet, or ends before it starts.
+        Overlap: It crosses another range or a nested subnet.
+        InUse: Addresses in it are held.
+    """
+    space = resolve.space(draft.state, use.subnet, "")
+    range_ = Range(
+        id=next(draft.moment.ids),
+        subnet=space.subnet.id,
+        start=str(parse_address(use.start, "/start")),
+        end=str(parse_address(use.end, "/end")),
+        role=use.role,
+        note=use.note,
+    )
+    _fits(draft, space, range_)
+    _vacant_between(draft, space, range_, (use.start, use.end))
+    draft.record(e.RangeCreated(range=range_))
+    return Made(range=range_)
+
+
+def change_range(use: ChangeRange, draft: Draft) -> Made:
+    """Change a range. Leases that fall outside stay as they are; what it newly covers must be free."""
+    old = _range(draft, use.range)
+    resolve.matching(old.revision, draft.asked.if_match)
+    changes = dict(use.changes)
+    for end in ("start", "end"):
+        if end in changes:
+            changes[end] = str(parse_address(str(changes[end]), f"/{end}"))
+    range_ = changed(old, changes, ("subnet",))
+    space = draft.state.subnets[old.subnet]
+    _fits(draft, space, range_)
+    if (range_.start, range_.end, range_.role) != (old.start, old.end, old.role):
+        _vacant_growth(draft, space, old, range_)
+    draft.record(e.RangeChanged(range=range_))
+    return Made(range=range_)
+
+
+def delete_range(use: DeleteRange, draft: Draft) -> Nothing:
+    """Give a range back; a dynamic one only without leases."""
+    range_ = _range(draft, use.range)
+    resolve.matching(range_.revision, draft.asked.if_match)
+    space = draft.state.subnets[range_.subnet]
+    _vacant_between(draft, space, range_, (range_.start, range_.end))
+    draft.record(e.RangeDeleted(range=range_))
+    return Nothing()
+
+
+def _range(draft: Draft, name: str) -> Range:
+    found = draft.state.ranges.get(name)
+    if found is None:
+        raise NotFound(f"there is no range {name!r}", kind="range", name=name)
+    return found
+
+
+def _prefix(text: str) -> Prefix:
+    prefix = parse_prefix(text, "/cidr")
+    shortest = _SHORTEST[prefix.version]
+    if prefix.prefixlen < shortest:
+        raise InvalidValue(f"a subnet has at least /{shortest}", pointer="/cidr", minimum=shortest)
+    if prefix.is_multicast or prefix.is_unspecified:
+        raise InvalidValue(f"{prefix} holds no unicast addresses", pointer="/cidr")
+    return prefix
+
+
+def _resolved_fields(draft: Draft, fields: dict[str, Any]) -> dict[str, Any]:
+    resolved = dict(fields)
+    if resolved.get("gateway") is not None:
+        resolved["gateway"] = str(parse_address(str(resolved["gateway"]), "/gateway"))
+    if "dns_servers" in resolved:
+        servers = enumerate(resolved["dns_servers"])
+        resolved["dns_servers"] = [str(parse_address(str(s), f"/dns_servers/{i}")) for i, s in servers]
+    if "locations" in resolved:
+        places = enumerate(resolved["locations"])
+        resolved["locations"] = [resolve.location(draft.state, str(p), f"/locations/{i}").id for i, p in places]
+    return resolved
+
+
+def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:
+    sound_dhcp(subnet.dhcp)
+    if subnet.gateway is not None:
+        gateway = parse_address(subnet.gateway)
+        if gateway not in prefix:
+            raise InvalidValue(f"gateway {gateway} is not in {prefix}", pointer="/gateway", value=str(gateway))
+        small = prefix.prefixlen >= prefix.max_prefixlen - 1
+        edges = [prefix.network_address] + ([prefix.broadcast_address] if prefix.version == 4 else [])
+        if gateway in edges and not small and not subnet.use_all_addresses:
+            raise InvalidValue(f"gateway {gateway} is an edge of {prefix}", pointer="/gateway", value=str(gateway))
+    return subnet
+
+
+def _room_for(draft: Draft, network: Network, prefix: Prefix, but: Space | None) -> None:
+    """Refuse a prefix that crosses what is there."""
+    first, length = int(prefix.network_address), prefix.prefixlen
+    for other in draft.state.crossing(network.vrf, prefix.version, first, length):
+        if other is but:
+            continue
+        if other.subnet.network != network.id or (other.first, other.prefix_length) == (first, length):
+            name = draft.state.networks[other.subnet.network].name
+            raise Overlap(
+                f"{prefix} crosses {other.subnet.cidr} of network {name}",
+                **{"with": other.subnet.cidr, "network": name, "pointer": "/cidr"},
+            )
+        if other.prefix_length < length:
+            _room_inside(draft, other, prefix)
+
+
+def _room_inside(draft: Draft, parent: Space, prefix: Prefix) -> None:
+    first, last = int(prefix.network_address), int(prefix.broadcast_address)
+    for range_ in parent.ranges.values():
+        if number_of(range_.start) <= last and first <= number_of(range_.end):
+            raise Overlap(
+                f"{prefix} crosses the range {range_.start}-{range_.end} of {parent.subnet.cidr}",
+                **{"with": f"{range_.start}-{range_.end}", "pointer": "/cidr"},
+            )
+    inner = draft.state.space_at(parent.subnet.vrf, parent.version, first)
+    if inner is parent and parent.held_between(first, last):
+        key = ("subnet", parent.subnet.id, str(prefix.network_address), str(prefix.broadcast_address))
+        vacant(
+            f"{prefix} in {parent.subnet.cidr}",
+            draft.facts.holders.get(key, ([], 0))[0],
+            parent.held_between(first, last),
+        )
+
+
+def _resize(draft: Draft, space: Space, prefix: Prefix) -> None:
+    """Refuse a new prefix that would lose something; give back the blocks that do not fit it."""
+    first, last = int(prefix.network_address), int(prefix.broadcast_address)
+    _room_for(draft, draft.state.networks[space.subnet.network], prefix, space)
+    for range_ in space.ranges.values():
+        if number_of(range_.start) < first or number_of(range_.end) > last:
+            vacant(f"resizing {space.subnet.cidr}", [f"range {range_.start}-{range_.end}"])
+    outside = space.held - space.held_between(first, last)
+    holders, _ = draft.facts.holders.get(("subnet", space.subnet.id, "", ""), ([], 0))
+    vacant(f"resizing {space.subnet.cidr} to {prefix}", holders, outside)
+    for number in [n for n in space.resting if not first <= n <= last]:
+        vacant(f"resizing {space.subnet.cidr}", [f"{text_of(space.version, number)}, which still rests"])
+    _surrender(draft, space, (first, last))
+
+
+def _surrender(draft: Draft, space: Space, but: tuple[int, int] | None) -> None:
+    """Give back all blocks, or all that are not wholly inside `but`."""
+
+    def stays(first: int, size: int) -> bool:
+        return but is not None and but[0] <= first and first + size - 1 <= but[1]
+
+    for block in [b for b in space.blocks.values() if not stays(b.first, b.size)]:
+        draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, block.owner)))
+    for region in [r for r in space.regions.values() if not stays(r.first, r.size)]:
+        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, region.owner, rack=True)))
+
+
+def _not_held(draft: Draft, space: Space, subnet: Subnet, prefix: Prefix) -> None:
+    """Refuse a gateway, DNS server or edge that somebody holds as an address of its own."""
+    kept = [subnet.gateway] if subnet.gateway else []
+    kept += [s for s in subnet.dns_servers if parse_address(s) in prefix]
+    wide = prefix.prefixlen < prefix.max_prefixlen - 1
+    if wide and not subnet.use_all_addresses:
+        kept.append(str(prefix.network_address))
+        if prefix.version == 4:
+            kept.append(str(prefix.broadcast_address))
+    held = [k for k in dict.fromkeys(kept) if space.is_used(number_of(k))]
+    vacant(f"subnet {subnet.cidr}", held)
+
+
+def _fits(draft: Draft, space: Space, range_: Range) -> None:
+    first, last = parse_address(range_.start), parse_address(range_.end)
+    for pointer, end in (("/start", first), ("/end", last)):
+        if end.version != space.version or not space.first <= int(end) <= space.last:
+            raise InvalidValue(f"{end} is not in {space.subnet.cidr}", pointer=pointer, value=str(end))
+    if int(last) < int(first):
+        raise InvalidValue(f"the range ends before it starts, at {last}", pointer="/end", value=str(last))
+    if range_.role == "dynamic" and space.version != 4:
+        raise InvalidValue("dynamic ranges are for IPv4", pointer="/role", allowed=["reserved"])
+    for other in space.ranges.values():
+        if other.id != range_.id and number_of(other.start) <= int(last) and int(first) <= number_of(other.end):
+            crossed = f"{other.start}-{other.end}"
+            raise Overlap(f"{first}-{last} crosses the range {crossed}", **{"with": crossed, "pointer": "/start"})
+    for subnet, (low, high) in space.nested.items():
+        if low <= int(last) and int(first) <= high:
+            crossed = draft.state.subnets[subnet].subnet.cidr
+            raise Overlap(f"{first}-{last} crosses the subnet {crossed}", **{"with": crossed, "pointer": "/start"})
+
+
+def _vacant_growth(draft: Draft, space: Space, old: Range, new_: Range) -> None:
+    """What a range newly covers must be free; all of it, where its role changes."""
+    first, last = number_of(new_.start), number_of(new_.end)
+    held = space.held_between(first, last)
+    if old.role == new_.role:
+        low, high = max(first, number_of(old.start)), min(last, number_of(old.end))
+        held -= space.held_between(low, high) if low <= high else 0
+    vacant(f"range {new_.start}-{new_.end}", [f"addresses of {space.subnet.cidr}"] if held else [], held)
+
+
+def _vacant_between(draft: Draft, space: Space, range_: Range, asked: tuple[str, str]) -> None:
+    first, last = number_of(range_.start), number_of(range_.end)
+    key = ("subnet", space.subnet.id, *asked)
+    holders, _ = draft.facts.holders.get(key, ([], 0))
+    vacant(f"range {range_.start}-{range_.end}", holders, space.held_between(first, last))

@@ -1,0 +1,180 @@
+"""What each use needs read by key, before it can be planned.
+
+A use that is malformed wants nothing: its planner says what is wrong with it.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from tenure.engine.facts import Wanted
+from tenure.engine.leases import lease_handle
+from tenure.engine.state import State
+from tenure.errors import InvalidValue
+from tenure.model import uses as u
+from tenure.net.addresses import parse_address, parse_prefix
+from tenure.net.identifiers import parse_mac
+
+
+def wanted(use: u.Use, state: State) -> Wanted:
+    """The keys that planning `use` will look up."""
+    found = Wanted()
+    ask = _WANTS.get(type(use))
+    if ask is not None:
+        ask(found, use, state)
+    return found
+
+
+def _claim(found: Wanted, use: u.ClaimAddresses, state: State) -> None:
+    request = use.request
+    if use.handle is not None:
+        found.handles.add((request.project, use.handle))
+    if request.hostname is not None:
+        found.hostnames.add(request.hostname)
+    if request.machine is not None:
+        found.machines.add(request.machine)
+        found.hostnames.add(request.machine.lower())
+    if request.mac is not None:
+        _mac(found, request.mac)
+        found.machines.update(_machine_names(request))
+
+
+def _machine_names(request: Any) -> list[str]:
+    """The name that a new machine of this claim would have."""
+    try:
+        mac = parse_mac(request.mac)
+    except InvalidValue:
+        return []
+    return [request.machine or request.hostname or "instance-" + mac.replace(":", "")]
+
+
+def _mac(found: Wanted, text: str) -> None:
+    with suppress(InvalidValue):
+        found.macs.add(parse_mac(text))
+
+
+def _by_claim(found: Wanted, use: u.BindClaim | u.RebindClaim | u.ReleaseClaim, state: State) -> None:
+    found.claims.add(use.claim)
+
+
+def _together(found: Wanted, use: u.Together, state: State) -> None:
+    for one in use.uses:
+        found.add(wanted(one, state))
+
+
+def _create_machine(found: Wanted, use: u.CreateMachine, state: State) -> None:
+    found.machines.add(use.name)
+    for interface in use.interfaces:
+        _mac(found, interface.mac)
+
+
+def _change_machine(found: Wanted, use: u.ChangeMachine, state: State) -> None:
+    found.machines.add(use.machine)
+    if isinstance(use.changes.get("name"), str):
+        found.machines.add(str(use.changes["name"]))
+    interfaces = use.changes.get("interfaces")
+    for entry in interfaces if isinstance(interfaces, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("mac"), str):
+            _mac(found, entry["mac"])
+
+
+def _delete_machine(found: Wanted, use: u.DeleteMachine, state: State) -> None:
+    found.machines.add(use.machine)
+
+
+def _holders(kind: str, field: str) -> Callable[[Wanted, Any, State], None]:
+    def ask(found: Wanted, use: Any, state: State) -> None:
+        id_ = state.find(kind, getattr(use, field))
+        if id_ is not None:
+            found.holders.add((kind, id_, "", ""))
+
+    return ask
+
+
+def _create_subnet(found: Wanted, use: u.CreateSubnet, state: State) -> None:
+    network = state.find("network", use.network)
+    try:
+        prefix = parse_prefix(use.cidr)
+    except InvalidValue:
+        return
+    if network is not None:
+        inside = state.space_at(state.networks[network].vrf, prefix.version, int(prefix.network_address))
+        if inside is not None:
+            ends = (str(prefix.network_address), str(prefix.broadcast_address))
+            found.holders.add(("subnet", inside.subnet.id, *ends))
+
+
+def _create_range(found: Wanted, use: u.CreateRange, state: State) -> None:
+    _between(found, state.find("subnet", use.subnet), use.start, use.end)
+
+
+def _range(found: Wanted, use: u.ChangeRange | u.DeleteRange, state: State) -> None:
+    range_ = state.ranges.get(use.range)
+    if range_ is not None:
+        _between(found, range_.subnet, range_.start, range_.end)
+
+
+def _between(found: Wanted, subnet: str | None, start: str, end: str) -> None:
+    try:
+        ends = str(parse_address(start)), str(parse_address(end))
+    except InvalidValue:
+        return
+    if subnet is not None:
+        found.holders.add(("subnet", subnet, *ends))
+
+
+def _offer(found: Wanted, use: u.LeaseOffer | u.LeaseCommit, state: State) -> None:
+    _lease(found, use, state)
+    found.last.update(found.handles)
+    if use.client.hostname is not None:
+        found.hostnames.add(use.client.hostname)
+
+
+def _lease(found: Wanted, use: Any, state: State) -> None:
+    found.macs.add(use.client.mac)
+    if use.place.link is None:
+        return
+    for vrf in state.vrfs:
+        space = state.space_at(vrf, 4, use.place.link)
+        if space is not None:
+            found.handles.add(lease_handle(space.subnet.id, use.client.mac))
+
+
+def _expire(found: Wanted, use: u.ExpireLeases, state: State) -> None:
+    found.expired = use.limit
+
+
+def _create_token(found: Wanted, use: u.CreateToken, state: State) -> None:
+    found.tokens.add(use.name)
+
+
+def _revoke_token(found: Wanted, use: u.RevokeToken, state: State) -> None:
+    found.tokens.add(use.token)
+
+
+_WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
+    u.ClaimAddresses: _claim,
+    u.BindClaim: _by_claim,
+    u.RebindClaim: _by_claim,
+    u.ReleaseClaim: _by_claim,
+    u.Together: _together,
+    u.CreateMachine: _create_machine,
+    u.ChangeMachine: _change_machine,
+    u.DeleteMachine: _delete_machine,
+    u.DeleteNetwork: _holders("network", "network"),
+    u.DeleteLocation: _holders("location", "location"),
+    u.DeleteSubnet: _holders("subnet", "subnet"),
+    u.ChangeSubnet: _holders("subnet", "subnet"),
+    u.CreateSubnet: _create_subnet,
+    u.CreateRange: _create_range,
+    u.ChangeRange: _range,
+    u.DeleteRange: _range,
+    u.LeaseOffer: _offer,
+    u.LeaseCommit: _offer,
+    u.LeaseRelease: _lease,
+    u.LeaseDecline: _lease,
+    u.LeaseInform: _lease,
+    u.ExpireLeases: _expire,
+    u.CreateToken: _create_token,
+    u.RevokeToken: _revoke_token,
+}

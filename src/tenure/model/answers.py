@@ -1,0 +1,127 @@
+"""What a use answers, where it is more than the thing itself."""
+
+from datetime import datetime
+from typing import Union
+
+import msgspec
+
+from tenure.model.access import Token
+from tenure.model.addressing import Network, Range, Subnet, Vrf
+from tenure.model.holding import Claim
+from tenure.model.leases import Lease, LeaseRefused
+from tenure.model.machines import Interface, Machine
+from tenure.model.topology import Location
+
+
+class HeldAddress(msgspec.Struct, frozen=True, kw_only=True):
+    """One address of a holding, with what its user needs to configure it."""
+
+    ip: str
+    prefix_length: int
+    subnet: str
+    gateway: str | None
+    dns_servers: tuple[str, ...]
+    block: str | None
+    title: str | None
+    name: str | None
+    held_until: datetime | None = None
+
+
+class Holding(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A claim and what it holds; `created` is false where the same claim was there already."""
+
+    claim: Claim
+    addresses: tuple[HeldAddress, ...] = ()
+    created: bool = False
+
+
+class MachineWithInterfaces(msgspec.Struct, frozen=True, tag=True):
+    """A machine and its open interfaces."""
+
+    machine: Machine
+    interfaces: tuple[Interface, ...] = ()
+
+
+class Count(msgspec.Struct, frozen=True):
+    """Addresses counted: capacity = in_use + reserved + cooling + available, exactly."""
+
+    capacity: int = 0
+    in_use: int = 0
+    reserved: int = 0
+    cooling: int = 0
+    available: int = 0
+
+
+class PlaceCount(msgspec.Struct, frozen=True):
+    """The blocks of one location, counted."""
+
+    name: str
+    v4: Count
+    v6: Count
+
+
+class Capacity(msgspec.Struct, frozen=True, tag=True):
+    """A network's addresses, counted."""
+
+    v4: Count
+    v6: Count
+    locations: tuple[PlaceCount, ...] | None = None
+
+
+class Made(msgspec.Struct, frozen=True, tag=True):
+    """A thing of the inventory as it is after the change; exactly one field is set."""
+
+    vrf: Vrf | None = None
+    location: Location | None = None
+    network: Network | None = None
+    subnet: Subnet | None = None
+    range: Range | None = None
+    token: Token | None = None
+
+
+class Leased(msgspec.Struct, frozen=True, tag=True):
+    """The answer to a DHCP message: a lease, a refusal, or neither (silence)."""
+
+    lease: Lease | None = None
+    refused: LeaseRefused | None = None
+
+
+class Number(msgspec.Struct, frozen=True, tag=True):
+    """How many."""
+
+    value: int
+
+
+class Nothing(msgspec.Struct, frozen=True, tag=True):
+    """It is done, and there is nothing to show."""
+
+
+class Failure(msgspec.Struct, frozen=True, tag=True):
+    """A refusal on its way to its caller: an error's code, sentence and facts."""
+
+    code: str
+    message: str
+    facts: dict[str, object] = {}
+
+
+class Answers(msgspec.Struct, frozen=True, tag=True):
+    """Answers of `Together`, in order."""
+
+    items: "tuple[Answer, ...]"
+
+
+Answer = Union[Holding, MachineWithInterfaces, Capacity, Made, Leased, Number, Nothing, Failure, Answers]  # noqa: UP007
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What the writer sends back for one submission.
+
+    Attributes:
+        answer: The answer, or a `Failure`.
+        sequence: Ledger position that the answer reflects, `epoch:sequence`.
+        replayed: Whether an idempotency key brought back an earlier answer.
+    """
+
+    answer: Answer
+    sequence: str
+    replayed: bool = False
