@@ -6,9 +6,10 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.engine import wants
+from tenure.engine.draft import Draft, Moment
 from tenure.engine.facts import Facts, Wanted
 from tenure.engine.holdings import holding
-from tenure.engine.plan import Draft, Moment, Plan, plan
+from tenure.engine.plan import Plan, plan
 from tenure.errors import KeyReused, StoreUnavailable, TenureError
 from tenure.model import uses as u
 from tenure.model.answers import Answer, Answers, Failure, Holding
@@ -16,7 +17,7 @@ from tenure.model.events import Entry, TokenCreated
 from tenure.service.memory import Memory
 from tenure.service.queue import Key, Waiting
 from tenure.service.zones import Move, Notes
-from tenure.store.interface import Batch, Head, KeyUse, Replay, Turn
+from tenure.store.interface import Batch, DataRefused, Head, KeyUse, Replay, Turn
 
 INTERNAL = "internal"
 """Code of a failure that is a bug of ours."""
@@ -90,7 +91,11 @@ class Planned:
         return Draft(asked, self._memory.state, self.facts, moment)
 
     def prepare(self, batch: str) -> Batch:
-        """All that shall be recorded, as one transaction."""
+        """All that shall be recorded, as one transaction.
+
+        Raises:
+            DataRefused: A text or a number of an answer cannot be encoded: no database would take it either.
+        """
         begun = self._turn.head
         sequence = begun.sequence + sum(len(change.plan.events) for change in self.changes)
         self.move = self.notes.move(self._memory.serials, sequence, self._memory.first_serial)
@@ -126,7 +131,7 @@ class Planned:
         for change in self.changes:
             asked = change.asked
             if asked.key:
-                answer = _encode(change.plan.answer)
+                answer = _encoded(change.plan.answer)
                 yield KeyUse(asked.actor, asked.key, asked.item, asked.digest, change.id, answer)
 
 
@@ -222,6 +227,13 @@ def _digests(change: Change) -> Iterator[tuple[str, bytes]]:
     secrets = [each.digest for each in asked if isinstance(each, u.CreateToken)]
     tokens = [event.token.id for event in change.plan.events if isinstance(event, TokenCreated)]
     return zip(tokens, secrets, strict=True)
+
+
+def _encoded(answer: Answer) -> bytes:
+    try:
+        return _encode(answer)
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise DataRefused(str(error)) from error
 
 
 def _claims(answer: Answer) -> Iterator[str]:
