@@ -40,7 +40,7 @@ class _Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_d
         return str(self.__struct_config__.tag)
 
 
-class VrfCreated(_Event, tag="tenure.vrf.created"):
+class VrfCreated(_Event, frozen=True, kw_only=True, tag="tenure.vrf.created"):
     """An address space was made."""
 
     vrf: Vrf
@@ -50,7 +50,7 @@ class VrfCreated(_Event, tag="tenure.vrf.created"):
         return Subject(vrf=self.vrf.id)
 
 
-class VrfChanged(_Event, tag="tenure.vrf.changed"):
+class VrfChanged(_Event, frozen=True, kw_only=True, tag="tenure.vrf.changed"):
     """An address space was renamed; `vrf` is as it is now."""
 
     vrf: Vrf
@@ -60,7 +60,7 @@ class VrfChanged(_Event, tag="tenure.vrf.changed"):
         return Subject(vrf=self.vrf.id)
 
 
-class VrfDeleted(_Event, tag="tenure.vrf.deleted"):
+class VrfDeleted(_Event, frozen=True, kw_only=True, tag="tenure.vrf.deleted"):
     """An address space was closed."""
 
     vrf: Vrf
@@ -70,25 +70,25 @@ class VrfDeleted(_Event, tag="tenure.vrf.deleted"):
         return Subject(vrf=self.vrf.id)
 
 
-class LocationCreated(_Event, tag="tenure.location.created"):
+class LocationCreated(_Event, frozen=True, kw_only=True, tag="tenure.location.created"):
     """A place was made."""
 
     location: Location
 
 
-class LocationChanged(_Event, tag="tenure.location.changed"):
+class LocationChanged(_Event, frozen=True, kw_only=True, tag="tenure.location.changed"):
     """A place was changed; `location` is as it is now."""
 
     location: Location
 
 
-class LocationDeleted(_Event, tag="tenure.location.deleted"):
+class LocationDeleted(_Event, frozen=True, kw_only=True, tag="tenure.location.deleted"):
     """A place was closed."""
 
     location: Location
 
 
-class NetworkCreated(_Event, tag="tenure.network.created"):
+class NetworkCreated(_Event, frozen=True, kw_only=True, tag="tenure.network.created"):
     """A network was made."""
 
     network: Network
@@ -98,7 +98,7 @@ class NetworkCreated(_Event, tag="tenure.network.created"):
         return Subject(vrf=self.network.vrf)
 
 
-class NetworkChanged(_Event, tag="tenure.network.changed"):
+class NetworkChanged(_Event, frozen=True, kw_only=True, tag="tenure.network.changed"):
     """A network was changed; `network` is as it is now."""
 
     network: Network
@@ -108,7 +108,7 @@ class NetworkChanged(_Event, tag="tenure.network.changed"):
         return Subject(vrf=self.network.vrf)
 
 
-class NetworkDeleted(_Event, tag="tenure.network.deleted"):
+class NetworkDeleted(_Event, frozen=True, kw_only=True, tag="tenure.network.deleted"):
     """A network was closed."""
 
     network: Network
@@ -118,7 +118,7 @@ class NetworkDeleted(_Event, tag="tenure.network.deleted"):
         return Subject(vrf=self.network.vrf)
 
 
-class SubnetCreated(_Event, tag="tenure.subnet.created"):
+class SubnetCreated(_Event, frozen=True, kw_only=True, tag="tenure.subnet.created"):
     """A subnet was made."""
 
     subnet: Subnet
@@ -128,7 +128,7 @@ class SubnetCreated(_Event, tag="tenure.subnet.created"):
         return Subject(vrf=self.subnet.vrf)
 
 
-class SubnetChanged(_Event, tag="tenure.subnet.changed"):
+class SubnetChanged(_Event, frozen=True, kw_only=True, tag="tenure.subnet.changed"):
     """A subnet was changed; `subnet` is as it is now."""
 
     subnet: Subnet
@@ -138,7 +138,7 @@ class SubnetChanged(_Event, tag="tenure.subnet.changed"):
         return Subject(vrf=self.subnet.vrf)
 
 
-class SubnetDeleted(_Event, tag="tenure.subnet.deleted"):
+class SubnetDeleted(_Event, frozen=True, kw_only=True, tag="tenure.subnet.deleted"):
     """A subnet was closed."""
 
     subnet: Subnet
@@ -148,25 +148,25 @@ class SubnetDeleted(_Event, tag="tenure.subnet.deleted"):
         return Subject(vrf=self.subnet.vrf)
 
 
-class RangeCreated(_Event, tag="tenure.range.created"):
+class RangeCreated(_Event, frozen=True, kw_only=True, tag="tenure.range.created"):
     """A range was set aside."""
 
     range: Range
 
 
-class RangeChanged(_Event, tag="tenure.range.changed"):
+class RangeChanged(_Event, frozen=True, kw_only=True, tag="tenure.range.changed"):
     """A range was changed; `range` is as it is now."""
 
     range: Range
 
 
-class RangeDeleted(_Event, tag="tenure.range.deleted"):
+class RangeDeleted(_Event, frozen=True, kw_only=True, tag="tenure.range.deleted"):
     """A range was given back."""
 
     range: Range
 
 
-class MachineCreated(_Event, tag="tenure.machine.created"):
+class MachineCreated(_Event, frozen=True, kw_only=True, tag="tenure.machine.created"):
     """A machine was made."""
 
     machine: Machine
@@ -176,7 +176,7 @@ class MachineCreated(_Event, tag="tenure.machine.created"):
         return Subject(machine=self.machine.id)
 
 
-class MachineChanged(_Event, tag="tenure.machine.changed"):
+class MachineChanged(_Event, frozen=True, kw_only=True, tag="tenure.machine.changed"):
     """A machine was changed; `machine` is as it is now."""
 
     machine: Machine
@@ -186,7 +186,7 @@ class MachineChanged(_Event, tag="tenure.machine.changed"):
         return Subject(machine=self.machine.id)
 
 
-class MachineDeleted(_Event, tag="tenure.machine.deleted"):
+class MachineDeleted(_Event, frozen=True, kw_only=True, tag="tenure.machine.deleted"):
     """A machine was closed; its interfaces have events of their own."""
 
     machine: Machine
@@ -196,7 +196,7 @@ class MachineDeleted(_Event, tag="tenure.machine.deleted"):
         return Subject(machine=self.machine.id)
 
 
-class InterfaceCreated(_Event, tag="tenure.interface.created"):
+class InterfaceCreated(_Event, frozen=True, kw_only=True, tag="tenure.interface.created"):
     """A machine got an interface."""
 
     interface: Interface
@@ -206,7 +206,7 @@ class InterfaceCreated(_Event, tag="tenure.interface.created"):
         return Subject(machine=self.interface.machine)
 
 
-class InterfaceChanged(_Event, tag="tenure.interface.changed"):
+class InterfaceChanged(_Event, frozen=True, kw_only=True, tag="tenure.interface.changed"):
     """An interface was changed; `interface` is as it is now."""
 
     interface: Interface
@@ -216,7 +216,7 @@ class InterfaceChanged(_Event, tag="tenure.interface.changed"):
         return Subject(machine=self.interface.machine)
 
 
-class InterfaceDeleted(_Event, tag="tenure.interface.deleted"):
+class InterfaceDeleted(_Event, frozen=True, kw_only=True, tag="tenure.interface.deleted"):
     """An interface was closed."""
 
     interface: Interface
@@ -226,7 +226,7 @@ class InterfaceDeleted(_Event, tag="tenure.interface.deleted"):
         return Subject(machine=self.interface.machine)
 
 
-class ZoneCreated(_Event, tag="tenure.zone.created"):
+class ZoneCreated(_Event, frozen=True, kw_only=True, tag="tenure.zone.created"):
     """A network or a subnet brought a zone into being."""
 
     zone: Zone
@@ -236,7 +236,7 @@ class ZoneCreated(_Event, tag="tenure.zone.created"):
         return Subject(vrf=self.zone.vrf, zone=self.zone.id)
 
 
-class ZoneReshaped(_Event, tag="tenure.zone.reshaped"):
+class ZoneReshaped(_Event, frozen=True, kw_only=True, tag="tenure.zone.reshaped"):
     """All of a zone changed at once (its TTL, say): whoever follows it takes it whole."""
 
     zone: Zone
@@ -246,7 +246,7 @@ class ZoneReshaped(_Event, tag="tenure.zone.reshaped"):
         return Subject(vrf=self.zone.vrf, zone=self.zone.id)
 
 
-class ZoneDeleted(_Event, tag="tenure.zone.deleted"):
+class ZoneDeleted(_Event, frozen=True, kw_only=True, tag="tenure.zone.deleted"):
     """The last network or subnet that needed a zone is gone."""
 
     zone: Zone
@@ -256,19 +256,19 @@ class ZoneDeleted(_Event, tag="tenure.zone.deleted"):
         return Subject(vrf=self.zone.vrf, zone=self.zone.id)
 
 
-class BlockOwned(_Event, tag="tenure.block.owned"):
+class BlockOwned(_Event, frozen=True, kw_only=True, tag="tenure.block.owned"):
     """A location took a block."""
 
     block: Block
 
 
-class BlockSurrendered(_Event, tag="tenure.block.surrendered"):
+class BlockSurrendered(_Event, frozen=True, kw_only=True, tag="tenure.block.surrendered"):
     """A block went back; `block` is as it was."""
 
     block: Block
 
 
-class ClaimDeferred(_Event, tag="tenure.claim.deferred"):
+class ClaimDeferred(_Event, frozen=True, kw_only=True, tag="tenure.claim.deferred"):
     """A claim was accepted and waits to be bound."""
 
     claim: Claim
@@ -278,7 +278,7 @@ class ClaimDeferred(_Event, tag="tenure.claim.deferred"):
         return _of_claim(self.claim)
 
 
-class ClaimBound(_Event, tag="tenure.claim.bound"):
+class ClaimBound(_Event, frozen=True, kw_only=True, tag="tenure.claim.bound"):
     """A deferred claim was bound to a host; its addresses follow in the same change. `before`: its host till then."""
 
     claim: Claim
@@ -289,7 +289,7 @@ class ClaimBound(_Event, tag="tenure.claim.bound"):
         return _of_claim(self.claim)
 
 
-class ClaimRebound(_Event, tag="tenure.claim.rebound"):
+class ClaimRebound(_Event, frozen=True, kw_only=True, tag="tenure.claim.rebound"):
     """A claim moved to another host. `before`: its host till then."""
 
     claim: Claim
@@ -300,7 +300,7 @@ class ClaimRebound(_Event, tag="tenure.claim.rebound"):
         return _of_claim(self.claim)
 
 
-class ClaimReleased(_Event, tag="tenure.claim.released"):
+class ClaimReleased(_Event, frozen=True, kw_only=True, tag="tenure.claim.released"):
     """A claim that held no address was released."""
 
     claim: Claim
@@ -310,7 +310,7 @@ class ClaimReleased(_Event, tag="tenure.claim.released"):
         return _of_claim(self.claim)
 
 
-class AddressAllocated(_Event, tag="tenure.address.allocated"):
+class AddressAllocated(_Event, frozen=True, kw_only=True, tag="tenure.address.allocated"):
     """An address was given. A plain claim is this one event.
 
     Attributes:
@@ -333,7 +333,7 @@ class AddressAllocated(_Event, tag="tenure.address.allocated"):
         return _of_address(self.claim, self.allocation)
 
 
-class AddressReleased(_Event, tag="tenure.address.released"):
+class AddressReleased(_Event, frozen=True, kw_only=True, tag="tenure.address.released"):
     """An address was taken back; `allocation` is closed, and `claim` too unless it goes on (a move).
 
     Attributes:
@@ -353,7 +353,7 @@ class AddressReleased(_Event, tag="tenure.address.released"):
         return _of_address(self.claim, self.allocation)
 
 
-class AddressDisputed(_Event, tag="tenure.address.disputed"):
+class AddressDisputed(_Event, frozen=True, kw_only=True, tag="tenure.address.disputed"):
     """The holder found somebody else on its address (DHCPDECLINE); it keeps the address, and a person should look."""
 
     claim: Claim
@@ -364,7 +364,7 @@ class AddressDisputed(_Event, tag="tenure.address.disputed"):
         return _of_address(self.claim, self.allocation)
 
 
-class LeasePromised(_Event, tag="tenure.lease.promised"):
+class LeasePromised(_Event, frozen=True, kw_only=True, tag="tenure.lease.promised"):
     """A DHCP promise was made, or written ahead: `allocation.held_until` is its new end."""
 
     claim: Claim
@@ -375,19 +375,19 @@ class LeasePromised(_Event, tag="tenure.lease.promised"):
         return _of_address(self.claim, self.allocation)
 
 
-class TokenCreated(_Event, tag="tenure.token.created"):
+class TokenCreated(_Event, frozen=True, kw_only=True, tag="tenure.token.created"):
     """A token was made; its secret is not here."""
 
     token: Token
 
 
-class TokenRevoked(_Event, tag="tenure.token.revoked"):
+class TokenRevoked(_Event, frozen=True, kw_only=True, tag="tenure.token.revoked"):
     """A token was revoked."""
 
     token: Token
 
 
-class EpochStarted(_Event, tag="tenure.ledger.epoch_started"):
+class EpochStarted(_Event, frozen=True, kw_only=True, tag="tenure.ledger.epoch_started"):
     """The ledger had become shorter than what a node remembered: followers start over."""
 
     epoch: str

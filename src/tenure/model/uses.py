@@ -19,26 +19,26 @@ class _Use(msgspec.Struct, frozen=True, kw_only=True, tag=True, omit_defaults=Tr
     pass
 
 
-class CreateVrf(_Use):
+class CreateVrf(_Use, frozen=True, kw_only=True):
     """Make an address space."""
 
     name: str
 
 
-class ChangeVrf(_Use):
+class ChangeVrf(_Use, frozen=True, kw_only=True):
     """Rename an address space."""
 
     vrf: str
     changes: dict[str, object]
 
 
-class DeleteVrf(_Use):
+class DeleteVrf(_Use, frozen=True, kw_only=True):
     """Close an address space that holds nothing."""
 
     vrf: str
 
 
-class CreateLocation(_Use):
+class CreateLocation(_Use, frozen=True, kw_only=True):
     """Make a place; `parent` is a name or id."""
 
     name: str
@@ -47,20 +47,20 @@ class CreateLocation(_Use):
     relay: Relay | None = None
 
 
-class ChangeLocation(_Use):
+class ChangeLocation(_Use, frozen=True, kw_only=True):
     """Change a place's name, parent or relay."""
 
     location: str
     changes: dict[str, object]
 
 
-class DeleteLocation(_Use):
+class DeleteLocation(_Use, frozen=True, kw_only=True):
     """Close a place that holds nothing."""
 
     location: str
 
 
-class CreateNetwork(_Use):
+class CreateNetwork(_Use, frozen=True, kw_only=True):
     """Make a network; `fields` are those of `Network` as sent, `vrf` a name or id."""
 
     name: str
@@ -68,20 +68,20 @@ class CreateNetwork(_Use):
     fields: dict[str, object] = {}
 
 
-class ChangeNetwork(_Use):
+class ChangeNetwork(_Use, frozen=True, kw_only=True):
     """Change a network's name or policies."""
 
     network: str
     changes: dict[str, object]
 
 
-class DeleteNetwork(_Use):
+class DeleteNetwork(_Use, frozen=True, kw_only=True):
     """Close a network without subnets and claims."""
 
     network: str
 
 
-class CreateSubnet(_Use):
+class CreateSubnet(_Use, frozen=True, kw_only=True):
     """Put a prefix into a network; `fields` are those of `Subnet` as sent, locations by name or id."""
 
     network: str
@@ -89,20 +89,20 @@ class CreateSubnet(_Use):
     fields: dict[str, object] = {}
 
 
-class ChangeSubnet(_Use):
+class ChangeSubnet(_Use, frozen=True, kw_only=True):
     """Change a subnet; `cidr` resizes it."""
 
     subnet: str
     changes: dict[str, object]
 
 
-class DeleteSubnet(_Use):
+class DeleteSubnet(_Use, frozen=True, kw_only=True):
     """Close a subnet that holds nothing."""
 
     subnet: str
 
 
-class CreateRange(_Use):
+class CreateRange(_Use, frozen=True, kw_only=True):
     """Set a range of a subnet aside."""
 
     subnet: str
@@ -112,14 +112,14 @@ class CreateRange(_Use):
     note: str = ""
 
 
-class ChangeRange(_Use):
+class ChangeRange(_Use, frozen=True, kw_only=True):
     """Change a range's ends, role or note."""
 
     range: str
     changes: dict[str, object]
 
 
-class DeleteRange(_Use):
+class DeleteRange(_Use, frozen=True, kw_only=True):
     """Give a range back."""
 
     range: str
@@ -132,7 +132,7 @@ class NewInterface(msgspec.Struct, frozen=True):
     name: str = ""
 
 
-class CreateMachine(_Use):
+class CreateMachine(_Use, frozen=True, kw_only=True):
     """Make a machine with its interfaces."""
 
     name: str
@@ -141,34 +141,34 @@ class CreateMachine(_Use):
     interfaces: tuple[NewInterface, ...] = ()
 
 
-class ChangeMachine(_Use):
+class ChangeMachine(_Use, frozen=True, kw_only=True):
     """Change a machine; `interfaces`, if sent, is the whole new list."""
 
     machine: str
     changes: dict[str, object]
 
 
-class DeleteMachine(_Use):
+class DeleteMachine(_Use, frozen=True, kw_only=True):
     """Close a machine that holds nothing."""
 
     machine: str
 
 
-class ClaimAddresses(_Use):
+class ClaimAddresses(_Use, frozen=True, kw_only=True):
     """Ask for addresses under a handle (None: one is made). Names in `request` are still as given."""
 
     request: ClaimRequest
     handle: str | None = None
 
 
-class BindClaim(_Use):
+class BindClaim(_Use, frozen=True, kw_only=True):
     """Decide a pending claim's addresses near `host`."""
 
     claim: str
     host: str
 
 
-class RebindClaim(_Use):
+class RebindClaim(_Use, frozen=True, kw_only=True):
     """Move a claim to another host; `renumber` takes addresses near it instead of keeping the old ones."""
 
     claim: str
@@ -176,7 +176,7 @@ class RebindClaim(_Use):
     renumber: bool = False
 
 
-class ReleaseClaim(_Use):
+class ReleaseClaim(_Use, frozen=True, kw_only=True):
     """Release by id; with `handle` too, both must name the same open claim. `project` None means any."""
 
     claim: str
@@ -184,13 +184,13 @@ class ReleaseClaim(_Use):
     project: str | None = None
 
 
-class Together(_Use):
+class Together(_Use, frozen=True, kw_only=True):
     """All of these, or none: at most 1,000, an import 10,000. Answers a list."""
 
     uses: "tuple[Use, ...]"
 
 
-class LeaseOffer(_Use):
+class LeaseOffer(_Use, frozen=True, kw_only=True):
     """DISCOVER: what could this client have here? Writes nothing, except that a pending claim is bound."""
 
     client: Client
@@ -198,7 +198,7 @@ class LeaseOffer(_Use):
     requested: int | None = None
 
 
-class LeaseCommit(_Use):
+class LeaseCommit(_Use, frozen=True, kw_only=True):
     """REQUEST: may this client have this address? `form` is one of RFC 2131's four."""
 
     client: Client
@@ -207,7 +207,7 @@ class LeaseCommit(_Use):
     form: str
 
 
-class LeaseRelease(_Use):
+class LeaseRelease(_Use, frozen=True, kw_only=True):
     """RELEASE: ends a dynamic lease only."""
 
     client: Client
@@ -215,7 +215,7 @@ class LeaseRelease(_Use):
     address: int
 
 
-class LeaseDecline(_Use):
+class LeaseDecline(_Use, frozen=True, kw_only=True):
     """DECLINE: the holder found somebody else on its address."""
 
     client: Client
@@ -223,7 +223,7 @@ class LeaseDecline(_Use):
     address: int
 
 
-class LeaseInform(_Use):
+class LeaseInform(_Use, frozen=True, kw_only=True):
     """INFORM: options for a client that has an address."""
 
     client: Client
@@ -231,20 +231,20 @@ class LeaseInform(_Use):
     address: int
 
 
-class ExpireLeases(_Use):
+class ExpireLeases(_Use, frozen=True, kw_only=True):
     """Close dynamic leases whose promise has ended; at most `limit` of them. Answers how many."""
 
     limit: int = 256
 
 
-class ReadCapacity(_Use):
+class ReadCapacity(_Use, frozen=True, kw_only=True):
     """Count a network's addresses; `by_location` for each location too."""
 
     network: str
     by_location: bool = False
 
 
-class CreateToken(_Use):
+class CreateToken(_Use, frozen=True, kw_only=True):
     """Make a token; only the SHA-256 of its secret travels."""
 
     name: str
@@ -252,7 +252,7 @@ class CreateToken(_Use):
     digest: bytes
 
 
-class RevokeToken(_Use):
+class RevokeToken(_Use, frozen=True, kw_only=True):
     """Revoke a token at once."""
 
     token: str
