@@ -64,8 +64,7 @@ class Ledger:
 
     def restart(self) -> Publisher:
         self.publisher = Publisher(self.listener, self.late.append)
-        self.start_over()
-        self.publisher.start()
+        self.publisher.start(self.epoch, len(self.all))
         return self.publisher
 
     def start_over(self) -> None:

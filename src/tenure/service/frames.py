@@ -81,7 +81,7 @@ class Health(_Frame):
 
 
 class Follow(_Frame):
-    """A view holds everything up to `epoch:sequence` and wants what comes after."""
+    """A view holds everything up to `epoch:sequence` and wants what comes after; empty: what comes from now."""
 
     name: str
     position: str

@@ -111,11 +111,16 @@ class Publisher:
         with self._lock:
             return sorted(view.name for view in self._views)
 
-    def start(self) -> None:
-        """Admit the views that wait already, then all that come.
+    def start(self, epoch: str, sequence: int) -> None:
+        """Admit the views that wait already, then all that come; to be called before the writer answers anything.
 
-        To be called when the writer has loaded, and has told so, and before it answers anything.
+        Args:
+            epoch: The ledger's, and `sequence` its end, as the writer loaded it.
         """
+        with self._lock:
+            if not self._epoch:
+                self._epoch, self._sequence = epoch, sequence
+                self._ring.clear(sequence)
         self._listener.setblocking(False)
         with suppress(BlockingIOError):
             while True:
@@ -211,15 +216,16 @@ class Publisher:
             asked = view.receive()
             if len(asked) != 1 or not isinstance(asked[0], Follow):
                 raise FrameError("a view begins with Follow")
-            epoch, sequence = parse_cursor(asked[0].position)
+            place = parse_cursor(asked[0].position) if asked[0].position else None
         except (OSError, FrameError, TenureError):
             sock.close()
             return
-        view.name, view.acked = asked[0].name, sequence
+        view.name = asked[0].name
         with self._lock:
-            self._begin(view, epoch)
+            self._begin(view, *(place or (self._epoch, self._sequence)))
 
-    def _begin(self, view: _View, epoch: str) -> None:
+    def _begin(self, view: _View, epoch: str, sequence: int) -> None:
+        view.acked = sequence
         self._views.append(view)
         if epoch != self._epoch or view.acked < self._ring.base:
             if self._send(view, pack(StartOver())):
@@ -233,7 +239,12 @@ class View(Protocol):
     """What a process shows of the ledger."""
 
     async def load(self) -> str:
-        """Take everything from the store, in place of what was there; the place it is of, as a cursor."""
+        """Forget what was there, and take everything from the store.
+
+        Returns:
+            The place in the ledger that it is of, as a cursor; empty where nothing was taken and what comes
+            from now on is enough.
+        """
         ...
 
     async def apply(self, committed: Committed) -> None:
@@ -261,13 +272,15 @@ class Subscriber:
         self._path = path
         self._name = name
         self._view = view
-        self._position = ""
+        self._goal: int | None = None
+        self._ledger = -1  # descriptor of the process that pushes
+        self._position: str | None = None
         self.loads = 0
 
     @property
     def position(self) -> str:
-        """The place in the ledger that the view shows, as a cursor; empty before the first load."""
-        return self._position
+        """The place in the ledger that the view shows, as a cursor; empty before it follows."""
+        return self._position or ""
 
     async def run(self) -> None:
         """Load and follow, for ever.
@@ -277,7 +290,7 @@ class Subscriber:
         """
         retry = 0.01
         while True:
-            if not self._position:
+            if self._position is None:
                 self._position = await self._view.load()
                 self.loads += 1
             try:
@@ -293,36 +306,42 @@ class Subscriber:
                 writer.transport.abort()
 
     async def _follow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(pack(Follow(self._name, self._position)))
+        writer.write(pack(Follow(self._name, self.position)))
         unpacker = Unpacker()
-        goal: int | None = None
-        ledger = -1
         try:
-            while self._position and (data := await _read(reader)):
+            while self._position is not None and (data := await _read(reader)):
                 for frame in unpacker.feed(data):
-                    if isinstance(frame, Following):
-                        goal = parse_cursor(frame.position)[1]
-                        ledger = _watch(frame.pid)
-                    elif isinstance(frame, Push):
-                        await self._take(frame.committed)
-                        writer.write(pack(Ack(frame.committed.sequence)))
-                    elif isinstance(frame, StartOver):
-                        self._position = ""
-                        break
-                    if goal is not None and parse_cursor(self._position)[1] >= goal:
-                        goal = None
-                        self._view.settle(True)
-            if not self._position or not await _ended(ledger):
-                self._view.settle(False)
+                    await self._take(frame, writer)
         except FrameError:
-            self._position = ""
-            self._view.settle(False)
+            self._position = None
         finally:
-            if ledger >= 0:
-                os.close(ledger)
+            died = await _ended(self._ledger) if self._position is not None else False
+            if self._ledger >= 0:
+                os.close(self._ledger)
+            self._ledger, self._goal = -1, None
+        if not died:
+            self._view.settle(False)
 
-    async def _take(self, committed: Committed) -> None:
-        epoch, held = parse_cursor(self._position)
+    async def _take(self, frame: Frame, writer: asyncio.StreamWriter) -> None:
+        match frame:
+            case StartOver():
+                self._position = None
+                return
+            case Following():
+                self._position = self._position or frame.position
+                self._goal = parse_cursor(frame.position)[1]
+                self._ledger = _watch(frame.pid)
+            case Push():
+                await self._apply(frame.committed)
+                writer.write(pack(Ack(frame.committed.sequence)))
+            case _:
+                raise FrameError(f"{type(frame).__name__} is not for a view")
+        if self._goal is not None and parse_cursor(self.position)[1] >= self._goal:
+            self._goal = None
+            self._view.settle(True)
+
+    async def _apply(self, committed: Committed) -> None:
+        epoch, held = parse_cursor(self.position)
         if committed.epoch != epoch or committed.since > held:
             raise FrameError(f"a transaction after {committed.since} of {committed.epoch}, at {self._position}")
         if committed.sequence > held:

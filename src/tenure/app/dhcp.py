@@ -1,0 +1,135 @@
+"""The DHCP process: one socket pair an interface; everything it may promise comes through the writer's door."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, ip_address
+from typing import Final
+
+from tenure.app.child import Child, report, run
+from tenure.errors import StoreUnavailable
+from tenure.model import events as e
+from tenure.model.answers import Answer, Failure, Leased
+from tenure.model.uses import Submission
+from tenure.service.door import Door
+from tenure.service.feed import Committed
+from tenure.service.frames import error_of
+from tenure.service.views import Subscriber
+from tenure.surfaces.dhcp.server import Server
+from tenure.surfaces.dhcp.v4_desk import Desk
+from tenure.surfaces.dhcp.v4_memory import Promises
+from tenure.surfaces.dhcp.v4_session import LeaseUse, Result
+
+PATIENCE: Final = 4.0
+"""Seconds that a message waits for the writer: its client asks again after that."""
+REMEMBERED: Final = 500_000
+"""Leases in memory at most."""
+
+_HARMLESS: Final = (
+    e.AddressAllocated,  # what is free is promised to nobody
+    e.LeasePromised,
+    e.BlockOwned,
+    e.BlockSurrendered,
+    e.ClaimDeferred,
+    e.ClaimBound,
+    e.ClaimReleased,
+    e.MachineCreated,
+    e.InterfaceCreated,
+    e.TokenCreated,
+    e.TokenRevoked,
+    e.ZoneCreated,
+    e.ZoneReshaped,
+    e.ZoneDeleted,
+)
+
+
+class PromisesView:
+    """Forgets promises as the ledger changes; what is not remembered is asked of the writer, who is always right."""
+
+    def __init__(self, promises: Promises, caught_up: Callable[[], None]) -> None:
+        self._promises = promises
+        self._caught_up = caught_up
+        self.following = False
+
+    async def load(self) -> str:
+        """Remember nothing; what comes from now on is enough."""
+        self._promises.forget_all()
+        return ""
+
+    async def apply(self, committed: Committed) -> None:
+        """Forget what one transaction may have changed."""
+        for entry in committed.entries:
+            self._take(entry.event)
+
+    def _take(self, event: e.Event) -> None:
+        if isinstance(event, e.AddressReleased):
+            address = ip_address(event.allocation.ip)
+            if isinstance(address, IPv4Address):
+                self._promises.forget(int(address))
+        elif not isinstance(event, _HARMLESS):
+            self._promises.forget_all()
+
+    def settle(self, ready: bool) -> None:
+        """While this process does not follow, it remembers nothing."""
+        self.following = ready
+        if ready:
+            self._caught_up()
+        else:
+            self._promises.forget_all()
+
+
+class Writing:
+    """The server's way to the writer."""
+
+    def __init__(self, door: Door, promises: Promises, view: PromisesView) -> None:
+        self._door = door
+        self._promises = promises
+        self._view = view
+
+    async def submit(self, uses: list[LeaseUse]) -> Sequence[Result]:
+        """Have a batch decided: a lease, a refusal, or an error each; raises where none could be asked."""
+        asked = [Submission(use=use, actor="dhcp", source="dhcp", patience=PATIENCE, urgent=True) for use in uses]
+        replies = await self._door.submit(asked)
+        if not self._view.following:
+            self._promises.forget_all()  # after the marks of this batch: nothing of it will be remembered
+        return [_result(reply.answer) for reply in replies]
+
+
+def _result(answer: Answer) -> Result:
+    if isinstance(answer, Failure):
+        return error_of(answer)
+    if isinstance(answer, Leased):
+        return answer.lease or answer.refused
+    return StoreUnavailable(f"the writer answered {type(answer).__name__}")
+
+
+async def main(child: Child) -> None:
+    """Serve DHCP until stopped."""
+    promises = Promises(REMEMBERED)
+    view = PromisesView(promises, child.ready)
+    door = Door(child.ledger)
+    writing = Writing(door, promises, view)
+    server = Server(asyncio.get_running_loop(), child.settings.dhcp4, writing.submit, time.time, promises=promises)
+    try:
+        await child.work(
+            server.serve(),
+            Subscriber(child.views, "dhcp", view).run(),
+            report(door, "dhcp", lambda: _figures(server.desk)),
+        )
+    finally:
+        await door.close()
+
+
+def _figures(desk: Desk) -> dict[str, float]:
+    counted = {"received": desk.received, "sent": desk.sent, "dropped": desk.dropped}
+    figures: dict[str, float] = {
+        f"tenure_dhcp_{name}_total/what/{what}": count
+        for name, counts in counted.items()
+        for what, count in counts.items()
+    }
+    figures["tenure_dhcp_from_memory_total"] = desk.from_memory
+    return figures
+
+
+if __name__ == "__main__":
+    run("dhcp", main)

@@ -1,0 +1,64 @@
+"""The data directory: held by one `tenure serve` at a time, for life."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+from tenure.errors import InUse, NotPermitted
+
+LEDGER_SOCKET: Final = "ledger.sock"
+VIEWS_SOCKET: Final = "views.sock"
+ADMIN_TOKEN: Final = "admin-token"
+_LOCK: Final = "lock"
+
+
+class DataDirectory:
+    """A data directory, and the lock on it.
+
+    The lock is one open file, which the processes inherit: it is free when the last of them has ended.
+
+    Attributes:
+        lock: Descriptor of the lock; -1 before it is taken.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = -1
+        self._made = False
+
+    def check(self) -> None:
+        """Take the lock if there is something to lock; writes nothing.
+
+        Raises:
+            InUse: Another one has it.
+            NotPermitted: The directory cannot be used.
+        """
+        if (self.path / _LOCK).exists():
+            self.take()
+
+    def take(self) -> None:
+        """Make the directory if it is not there, and take the lock; it may be taken already. Raises as `check`."""
+        if self.lock >= 0:
+            return
+        try:
+            if not self.path.is_dir():
+                self.path.mkdir(mode=0o700, parents=True)
+                self._made = True
+            lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise NotPermitted(f"The data directory {self.path} cannot be used: {error.strerror}.") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise InUse(
+                f"Another tenure serve uses the data directory {self.path}.", holders=[str(self.path)], count=1
+            ) from None
+        self.lock = lock
+
+    def undo(self) -> None:
+        """Leave no trace of a start that came to nothing: remove a directory that was made for it and stayed empty."""
+        if self._made and {each.name for each in self.path.iterdir()} <= {_LOCK}:
+            (self.path / _LOCK).unlink()
+            self.path.rmdir()
