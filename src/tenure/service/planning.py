@@ -14,6 +14,7 @@ from tenure.errors import KeyReused, StoreUnavailable, TenureError
 from tenure.model import uses as u
 from tenure.model.answers import Answer, Answers, Failure, Holding
 from tenure.model.events import Entry, TokenCreated
+from tenure.service import zoning
 from tenure.service.memory import Memory
 from tenure.service.queue import Key, Waiting
 from tenure.service.zones import Move, Notes
@@ -24,6 +25,14 @@ INTERNAL = "internal"
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Answer).decode
+
+
+class Broken(Exception):
+    """Planning a use ended in what no use should meet: what it did to the memory is not known."""
+
+    def __init__(self, item: Waiting) -> None:
+        super().__init__(repr(item.asked))
+        self.item = item
 
 
 class Outcome(NamedTuple):
@@ -75,15 +84,16 @@ class Planned:
             TenureError: It is refused, and nothing of it remains.
         """
         made = plan(asked, self._memory.state, self.facts, moment)
+        try:
+            zoning.follow(made.draft)
+            if made.events and not asked.dry_run:
+                self.notes.note(made.events)
+                self.changes.append(Change(next(moment.ids), asked, made))
+        except BaseException:
+            made.draft.unwind()
+            raise
         if asked.dry_run:
             made.draft.unwind()
-        elif made.events:
-            try:
-                self.notes.note(made.events)
-            except TenureError:
-                made.draft.unwind()
-                raise
-            self.changes.append(Change(next(moment.ids), asked, made))
         return made.answer
 
     def draft(self, asked: u.Submission, moment: Moment) -> Draft:
@@ -154,6 +164,9 @@ class Planner:
 
         Args:
             trusted: Whether the clock is: without it nothing ends by time alone.
+
+        Raises:
+            Broken: One of them met a bug.
         """
         planned = Planned(memory, turn)
         try:
@@ -179,7 +192,10 @@ class Planner:
         moment = Moment(turn.now, self.ids, clock_margin=self._clock_margin)
         for item, each in zip(items, asked, strict=True):
             moment.seed = self._seed()
-            planned.outcomes.append(_outcome(planned, item.asked, each, moment))
+            try:
+                planned.outcomes.append(_outcome(planned, item.asked, each, moment))
+            except Exception as error:
+                raise Broken(item) from error
 
 
 def _outcome(planned: Planned, asked: u.Submission, needs: "Wanted | Replay | TenureError", moment: Moment) -> Outcome:

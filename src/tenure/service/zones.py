@@ -20,8 +20,8 @@ from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.naming import records, serial
 from tenure.naming.hostnames import fqdn
-from tenure.naming.reverse import zone_at
 from tenure.net.addresses import Address, parse_address, parse_prefix
+from tenure.service.zoning import pointer_zone
 from tenure.store.interface import Named, Snapshot
 
 ZoneNamed = Callable[[str, str], Zone | None]
@@ -62,7 +62,7 @@ class Link(NamedTuple):
         if self.forward is not None:
             yield self.forward, records.forward(name, address, self.ttl)
         if self.reverse:
-            zone = named(self.vrf, zone_at(self.version, int(address), self.length)[0])
+            zone = pointer_zone(named, self.vrf, self.version, int(address), self.length)
             if zone is not None:
                 yield zone.id, records.pointer(address, name, self.ttl)
 
@@ -239,7 +239,7 @@ class _PointerZones:
         step = 8 if found.version == 4 else 4
         key = (found.vrf, found.version, found.length, number >> step)
         if key not in self._known:
-            zone = self._named(found.vrf, zone_at(found.version, number, found.length)[0])
+            zone = pointer_zone(self._named, found.vrf, found.version, number, found.length)
             self._known[key] = None if zone is None else zone.id
         return self._known[key]
 
