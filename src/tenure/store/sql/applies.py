@@ -149,17 +149,21 @@ def _inventory(table: Table, columns: Callable[[Target, Any], dict[str, Any]]) -
     def write(to: Target, images: list[Image]) -> None:
         old = [{"key": image.key[0], "now": to.now} for image in images if not image.new]
         rows = [(image.new, _columns(to, image.row, columns)) for image in images if image.row is not None]
-        changed = [{**row, "key": row["id"], "until": None} for new, row in rows if not new]
+        changed = [{**_movable(row), "key": row["id"], "until": None} for new, row in rows if not new]
         fresh = [{**row, "since": to.now} for new, row in rows if new]
         if old:
             to.connection.execute(out, old)
         if changed:
-            names = [name for name in changed[0] if name not in ("key", "id", "serial", "digest")]
-            to.connection.execute(update(table).where(here).values({n: bindparam(n) for n in names}), changed)
+            to.connection.execute(update(table).where(here), changed)
         if fresh:
             to.connection.execute(insert(table), fresh)
 
     return write
+
+
+def _movable(row: dict[str, Any]) -> dict[str, Any]:
+    """What a change may change: a zone's serial moves with its records only, a token's secret never."""
+    return {name: value for name, value in row.items() if name not in ("id", "serial", "digest")}
 
 
 def _columns(to: Target, value: Any, columns: Callable[[Target, Any], dict[str, Any]]) -> dict[str, Any]:

@@ -122,12 +122,12 @@ class Sqlite:
 
     poll = 0.1
 
-    def __init__(self, path: Path, clock: Clock) -> None:
+    def __init__(self, path: Path, clock: Clock, bound: float = BOUND) -> None:
         self.path = path
         self._clock = clock
         self.engine = create_engine(
             f"sqlite+pysqlite:///{path}",
-            connect_args={"isolation_level": None, "timeout": BOUND, "cached_statements": 512},
+            connect_args={"isolation_level": None, "timeout": bound, "cached_statements": 512},
             pool_size=8,
             max_overflow=56,
             pool_use_lifo=True,

@@ -16,7 +16,7 @@ from tenure.errors import OutcomeUnknown, StoreUnavailable
 from tenure.model.events import Entry
 from tenure.store.interface import Head, Reads, Store
 from tenure.store.sql import rows as r
-from tenure.store.sql.connect import Clock, Database, Sqlite
+from tenure.store.sql.connect import BOUND, Clock, Database, Sqlite
 from tenure.store.sql.postgres import Postgres
 from tenure.store.sql.reads import SqlReads
 from tenure.store.sql.schema import migrate
@@ -29,17 +29,18 @@ _DUTY: Final = """INSERT INTO duties (name, owner, term, until) VALUES (?, ?, 1,
  WHERE duties.owner = excluded.owner OR duties.until <= ? RETURNING term"""
 
 
-def open_store(where: str | Path, clock: Clock) -> Store:
+def open_store(where: str | Path, clock: Clock, bound: float = BOUND) -> Store:
     """The store at a path (SQLite) or a `postgresql://` URL; nothing is touched before `prepare`.
 
     Args:
         where: The file of an embedded store, or the database's URL.
         clock: The node's clock, aware UTC; on SQLite it decides, PostgreSQL has its own.
+        bound: Seconds for which another may keep the lock.
     """
-    return SqlStore(database(where, clock))
+    return SqlStore(database(where, clock, bound))
 
 
-def database(where: str | Path, clock: Clock) -> Database:
+def database(where: str | Path, clock: Clock, bound: float) -> Database:
     """The kind of database that is meant.
 
     Raises:
@@ -47,11 +48,11 @@ def database(where: str | Path, clock: Clock) -> Database:
     """
     text = str(where)
     if "://" not in text:
-        return Sqlite(Path(where), clock)
+        return Sqlite(Path(where), clock, bound)
     scheme = text.partition("://")[0]
     if scheme not in ("postgresql", "postgres"):
         raise StoreUnavailable(f"{scheme} is no kind of database that Tenure keeps its ledger in; use postgresql://.")
-    return Postgres(make_url(text.replace("postgres://", "postgresql://", 1)))
+    return Postgres(make_url(text.replace("postgres://", "postgresql://", 1)), bound)
 
 
 class SqlStore:
