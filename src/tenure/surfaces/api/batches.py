@@ -25,6 +25,10 @@ _CHUNK = 256
 """Items that the writer gets in one piece, so that DHCP goes between them."""
 
 
+_AT_ONCE = 4
+"""Pieces of one batch that wait for the writer: its queue is for others too."""
+
+
 class BatchIn(Input):
     """Claims to make, up to 10,000; each has its own result. `atomic`: all or none, up to 1,000."""
 
@@ -125,9 +129,13 @@ def _release_of(raw: msgspec.Raw, where: str) -> ReleaseClaim:
 async def _each(asked: Asked, raws: list[msgspec.Raw], where: str, use_of_raw: _UseOfRaw) -> Response:
     if asked.body.atomic:
         return await _together(asked, raws, where, use_of_raw)
-    chunks = await asyncio.gather(
-        *(_chunk(asked, raws[at : at + _CHUNK], at, use_of_raw) for at in range(0, len(raws), _CHUNK))
-    )
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def chunk(first: int) -> list[_Item]:
+        async with gate:
+            return await _chunk(asked, raws[first : first + _CHUNK], first, use_of_raw)
+
+    chunks = await asyncio.gather(*(chunk(first) for first in range(0, len(raws), _CHUNK)))
     return answer({"items": [item for items in chunks for item in items]})
 
 

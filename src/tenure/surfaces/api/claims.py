@@ -382,7 +382,7 @@ async def show(asked: Asked) -> Response:
     name = asked.path("claim")
 
     async def look() -> Holding:
-        holding: Holding = found((await asked.look(Reads.claim, name)).value, "claim", name)
+        holding: Holding = found((await asked.look(lambda reads: reads.claim(name))).value, "claim", name)
         return holding
 
     holding = await asked.until(look, lambda seen: seen.claim.state != "pending", seconds_of(asked.query.wait))

@@ -115,7 +115,7 @@ def problem_response(error: errors.TenureError | Failure) -> Response:
     """The error as an answer of HTTP, with the headers that its status wants."""
     headers = {}
     if error.code in _RETRY_AFTER:
-        headers["Retry-After"] = _RETRY_AFTER[error.code]
+        headers["Retry-After"] = str(error.facts.get("retry_after", _RETRY_AFTER[error.code]))
     if error.code == "unauthenticated":
         headers["WWW-Authenticate"] = "Bearer"
     if error.code == "method_not_allowed":

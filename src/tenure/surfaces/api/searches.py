@@ -3,7 +3,7 @@
 import msgspec
 from starlette.responses import Response
 
-from tenure.store.interface import Findings, Found, Reads, Seen
+from tenure.store.interface import Findings, Found, Seen
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import Limit, Read, Search
 
@@ -59,7 +59,7 @@ class SearchOut(msgspec.Struct):
 )
 async def search(asked: Asked) -> Response:
     """Open things by address, prefix, MAC in any spelling, name, handle or id."""
-    seen: Seen[Findings] = await asked.look(Reads.search, asked.query.q, asked.query.limit)
+    seen: Seen[Findings] = await asked.look(lambda reads: reads.search(asked.query.q, asked.query.limit))
     return answer(SearchOut(seen.value.understood_as, [_found_out(each) for each in seen.value.items]))
 
 

@@ -116,7 +116,7 @@ async def list_(asked: Asked) -> Response:
 async def show(asked: Asked) -> Response:
     """A token by name or id, without its secret."""
     name = asked.path("token")
-    token = found((await asked.look(Reads.token, name)).value, "token", name)
+    token = found((await asked.look(lambda reads: reads.token(name))).value, "token", name)
     return answer(_out(token), revision=token.revision)
 
 

@@ -62,6 +62,6 @@ async def list_(asked: Asked) -> Response:
 async def show(asked: Asked) -> Response:
     """A zone by id or name."""
     name = asked.path("zone")
-    seen = await asked.look(Reads.zone, name)
+    seen = await asked.look(lambda reads: reads.zone(name))
     (zone,) = await _show(asked.backing, [found(seen.value, "zone", name)])
     return answer(zone, revision=zone.revision)
