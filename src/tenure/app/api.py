@@ -2,25 +2,20 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from tenure.app.child import Child, now, run
 from tenure.errors import StoreUnavailable
 from tenure.service.door import Door
 from tenure.service.feed import Committed, cursor
-from tenure.service.frames import Health
 from tenure.service.views import Subscriber
 from tenure.store.sql import open_store
 from tenure.surfaces.api.application import create_api
 
-_HEALTH_EVERY = 1.0
 _GRACE = 3
-_AWAY = "the ledger's process is away"
 
 
 class ApiView:
@@ -47,73 +42,39 @@ class ApiView:
             self._caught_up()
 
 
-class NodeHealth:
-    """How this node is, as last heard; also the other processes' counters, for Prometheus."""
+class Node:
+    """What the ledger's process says of this node."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
-        self.last = Health(0, (_AWAY,), {})
 
-    def reasons(self) -> list[str]:
-        """Why this node should not be asked now; empty if all is well."""
-        return list(self.last.reasons) if self._door.open else [_AWAY]
+    async def readiness(self) -> tuple[list[str], list[str]]:
+        """Why it should not be asked now, and warnings."""
+        try:
+            return list((await self._door.health()).reasons), []
+        except StoreUnavailable as error:
+            return [error.message], []
 
-    async def watch(self) -> None:
-        """Ask once a second, for ever."""
-        while True:
-            try:
-                self.last = await self._door.health()
-            except StoreUnavailable:
-                self.last = Health(0, (_AWAY,), self.last.figures)
-            await asyncio.sleep(_HEALTH_EVERY)
-
-
-class ProcessCollector(Collector):
-    """The other processes' counters as metrics; a figure's name is `metric` or `metric/label/value`."""
-
-    def __init__(self, health: NodeHealth) -> None:
-        self._health = health
-
-    def collect(self) -> Iterator[Metric]:
-        """Each metric with all its labels."""
-        families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
-        for role, figures in sorted(self._health.last.figures.items()):
-            for figure, value in sorted(figures.items()):
-                name, _, labelled = figure.partition("/")
-                label, _, labelling = labelled.partition("/")
-                family = families.setdefault(name, _family(name, role, [label] if label else []))
-                family.add_metric([labelling] if label else [], value)
-        yield from families.values()
-
-
-def _family(name: str, role: str, labels: list[str]) -> CounterMetricFamily | GaugeMetricFamily:
-    text = f"Counted by the {role} process; see docs/reference/metrics.md."
-    if name.endswith("_total"):
-        return CounterMetricFamily(name.removesuffix("_total"), text, labels=labels)
-    return GaugeMetricFamily(name, text, labels=labels)
+    async def figures(self) -> dict[str, dict[str, float]]:
+        """The counters of its processes, by role."""
+        return (await self._door.health()).figures
 
 
 class _Server(uvicorn.Server):
     """Uvicorn that leaves signals to `child`."""
 
-    def install_signal_handlers(self) -> None:
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
         """Not here."""
-
-    def capture_signals(self) -> Any:
-        """Not here."""
-        from contextlib import nullcontext
-
-        return nullcontext()
+        yield
 
 
 async def main(child: Child) -> None:
     """Serve the API until stopped."""
     door = Door(child.ledger)
     store = open_store(child.settings.store, now)
-    app = create_api(door, store, clock=now)
-    health = NodeHealth(door)
-    app.state.readiness = health.reasons
-    app.state.meter.registry.register(ProcessCollector(health))
+    node = Node(door)
+    app = create_api(door, store, clock=now, readiness=node.readiness, figures=node.figures)
     await door.opened()  # the store is prepared
     config = uvicorn.Config(
         app,
@@ -130,7 +91,7 @@ async def main(child: Child) -> None:
     serving = asyncio.create_task(server.serve(sockets=[child.socket(name) for name in child.sockets]))
     subscriber = Subscriber(child.views, "api", ApiView(app, child.ready))
     try:
-        await child.work(subscriber.run(), health.watch(), asyncio.shield(serving))
+        await child.work(subscriber.run(), asyncio.shield(serving))
     finally:
         server.should_exit = True
         await serving

@@ -123,11 +123,9 @@ async def main(child: Child) -> None:
 def _figures(desk: Desk) -> dict[str, float]:
     counted = {"received": desk.received, "sent": desk.sent, "dropped": desk.dropped}
     figures: dict[str, float] = {
-        f"tenure_dhcp_{name}_total/what/{what}": count
-        for name, counts in counted.items()
-        for what, count in counts.items()
+        f"dhcp_{name}_{what}_total": count for name, counts in counted.items() for what, count in counts.items()
     }
-    figures["tenure_dhcp_from_memory_total"] = desk.from_memory
+    figures["dhcp_from_memory_total"] = desk.from_memory
     return figures
 
 

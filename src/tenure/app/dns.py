@@ -116,7 +116,7 @@ def _own_addresses(address: str) -> list[Address]:
 
 
 def _figures(counters: Counter[str]) -> dict[str, float]:
-    return {f"tenure_dns_total/what/{what}": count for what, count in counters.items()}
+    return {f"dns_{what}_total": count for what, count in counters.items()}
 
 
 if __name__ == "__main__":

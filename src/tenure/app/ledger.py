@@ -87,9 +87,9 @@ async def _serve(child: Child, door: DoorServer, *tasks: Coroutine[Any, Any, Non
 
 def _figures(writer: Writer, publisher: Publisher) -> dict[str, float]:
     return {
-        "tenure_writer_waiting": writer.waiting,
-        "tenure_ledger_views": len(publisher.names),
-        "tenure_ledger_views_dropped_total": publisher.drops,
+        "writer_waiting": writer.waiting,
+        "ledger_views": len(publisher.names),
+        "ledger_views_dropped_total": publisher.drops,
     }
 
 

@@ -38,5 +38,5 @@ def configure(level: LogLevel, role: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for name in ("asyncio", "uvicorn", "uvicorn.error"):
+    for name in ("alembic", "asyncio", "uvicorn", "uvicorn.error"):
         logging.getLogger(name).setLevel("WARNING")

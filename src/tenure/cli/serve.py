@@ -19,9 +19,9 @@ EXAMPLES = """Examples:
 """
 
 
-def serve(
+def serve(  # noqa: PLR0917 (Typer makes options of parameters)
     data: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Directory of the embedded store and the keys.")
+        str | None, typer.Option(metavar="DIR", help="The embedded store and the keys; tenure-data.")
     ] = None,
     database: Annotated[
         str | None, typer.Option(metavar="URL", help="PostgreSQL instead of the embedded store.")
