@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tenure.engine import facts, images
-from tenure.engine.draft import Draft
+from tenure.engine.draft import Draft, Moment
 from tenure.errors import StoreUnavailable
 from tenure.model import uses as u
 from tenure.model.answers import Answers, Failure, Holding, Reply
@@ -16,6 +17,7 @@ from tenure.service import planning, queue, zones
 from tenure.service.memory import Memory
 from tenure.service.planning import Planned
 from tenure.service.queue import Queue
+from tenure.service.replay import differences
 from tenure.service.writer import Limits, Writer
 from tenure.store.sql.store import open_store
 from tests.service.world import World, addresses, claim, only, submission
@@ -160,6 +162,32 @@ def fails_them_all(fault: Fault) -> None:
     fault.setattr(Writer, "_halve", fail)
 
 
+def bugs_stay_alone(world: World) -> None:
+    """A use that meets a bug is told so, alone; nothing that it may have done to the memory stays."""
+    node = world.site()
+    unplannable: u.Use = None  # type: ignore[assignment]
+    replies = node.replies(submission(claim("a")), submission(unplannable), submission(claim("b")))
+    first, broken, last = (reply.answer for reply in replies)
+    assert isinstance(broken, Failure) and broken.code == "internal"
+    assert len(set(addresses([first, last]))) == 2
+    assert node.told[-2].start_over
+    assert differences(node.store) == []
+    assert node.writer.readiness() == []
+
+
+def bugs_spread(fault: Fault) -> None:
+    """Whoever was in the turn with a bug is told that it is broken."""
+
+    def serve(self: Writer, items: list[queue.Waiting]) -> None:
+        try:
+            self._turn(items)
+        except Exception as error:
+            self._failed(error)
+            self._answer_all(items, planning.bug("broken"))
+
+    fault.setattr(Writer, "_serve", serve)
+
+
 def dry_runs_record_nothing(world: World) -> None:
     """A dry run answers what would be, and records nothing, its key neither."""
     node = world.site()
@@ -176,7 +204,7 @@ def dry_runs_are_real(fault: Fault) -> None:
     """`dry_run` is overlooked."""
     add = Planned.add
 
-    def wet(self: Planned, asked: u.Submission, moment: planning.Moment) -> Any:
+    def wet(self: Planned, asked: u.Submission, moment: Moment) -> Any:
         return add(self, submission(asked.use), moment)
 
     fault.setattr(Planned, "add", wet)
@@ -234,8 +262,8 @@ def forgets_to_remove(fault: Fault) -> None:
 def no_serial_twice(world: World) -> None:
     """A zone that comes back goes on after its last serial, after a restart of the node too."""
     node = world.site()
-    for at in range(5):
-        node.claim(f"c{at}", hostname=f"c{at}")
+    for held in [node.claim(f"c{at}", hostname=f"c{at}") for at in range(5)]:
+        node.release(held)
     last = max(change.serial for told in node.told for change in told.zone_changes)
     node.ok(u.ChangeNetwork(network="prod", changes={"domain": None}))
     node.stop()
@@ -256,9 +284,13 @@ def urgent_first(world: World) -> None:
     done: list[str] = []
     for name, urgent in (("plain", False), ("urgent", True)):
         future = node.submit(submission(u.ReadCapacity(network="prod"), urgent=urgent))
-        future.add_done_callback(lambda _, name=name: done.append(name))
+        future.add_done_callback(partial(_append, done, name))
     node.writer.step()
     assert done == ["urgent", "plain"]
+
+
+def _append(done: list[str], name: str, _: object) -> None:
+    done.append(name)
 
 
 def nobody_is_urgent(fault: Fault) -> None:

@@ -50,8 +50,9 @@ RULES = (
     Rule(25, t.zones_are_the_allocations, t.forgets_to_remove),
     Rule(26, t.no_serial_twice, t.begins_at_one),
     Rule(27, o.ledger_is_the_truth, o.loses_promises),
-    Rule(28, o.upkeep_is_one_nodes, o.everybody_keeps_up),
+    Rule(28, o.upkeep_is_one_nodes, o.keeps_keys),
     Rule(29, o.followed_once_in_order, o.follows_blindly),
+    Rule(30, t.bugs_stay_alone, t.bugs_spread),
 )
 
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.number}-{rule.test.__name__}")
@@ -81,6 +82,6 @@ def test_planted_fault_is_caught(rule: Rule, world: World, monkeypatch: pytest.M
 def test_the_document_names_each_rule_and_its_test() -> None:
     text = (Path(__file__).parents[2] / "docs/explanation/ledger.md").read_text("utf-8")
     for rule in RULES:
-        line = next(line for line in text.splitlines() if line.startswith(f"{rule.number}. "))
+        line = next(line for line in text.splitlines() if line.startswith(f"{rule.number}. **"))
         assert f"`{rule.test.__name__}`" in line
         assert f"`{rule.fault.__name__}`" in line

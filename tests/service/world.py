@@ -2,7 +2,6 @@
 
 import random
 import shutil
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import UTC, datetime, timedelta
@@ -54,6 +53,38 @@ class StillClock:
         self.wall += timedelta(seconds=seconds)
 
 
+class Names:
+    """What a DNS process makes of what it is told: zones that follow change by change, or are loaded again."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.told: list[Committed] = []
+        self.zones: dict[str, set[Record]] = {}
+        self.serials: dict[str, int] = {}
+
+    def load(self) -> None:
+        """Begin with everything."""
+        self._load(None)
+
+    def take(self, committed: Committed) -> None:
+        """Take in one transaction."""
+        self.told.append(committed)
+        if committed.reload or committed.start_over:
+            self._load(None if committed.start_over else committed.reload)
+        for change in committed.zone_changes:
+            self.zones[change.zone] = self.zones[change.zone] - {*change.removed} | {*change.added}
+            self.serials[change.zone] = change.serial
+
+    def _load(self, some: Sequence[str] | None) -> None:
+        with self._store.snapshot() as snapshot:
+            found = {zone.id: (zone.serial, set(records)) for zone, records in zone_contents(snapshot)}
+        for zone in [*self.zones, *found] if some is None else some:
+            self.zones.pop(zone, None)
+            self.serials.pop(zone, None)
+            if zone in found:
+                self.serials[zone], self.zones[zone] = found[zone]
+
+
 class Node:
     """One node: a store on the shared file, a witness of its own, a writer, and what its views were told."""
 
@@ -61,11 +92,17 @@ class Node:
         self.world = world
         self.directory = world.directory / name
         self.directory.mkdir(exist_ok=True)
-        self.told: list[Committed] = []
         self.store = wrap(open_store(world.file, world.clock.now))
+        self.names = Names(self.store)
         self.witness = Witness(self.directory)
-        self.writer = Writer(self.store, self.witness, world.clock, self.told.append, limits=limits, seed=seed)
+        self.writer = Writer(self.store, self.witness, world.clock, self.names.take, limits=limits, seed=seed)
         self.head = self.writer.open()
+        self.names.load()
+
+    @property
+    def told(self) -> list[Committed]:
+        """What this node's views were told."""
+        return self.names.told
 
     def submit(self, *asked: u.Submission) -> Future[list[Reply]]:
         """Let uses wait."""
@@ -117,8 +154,11 @@ class Node:
             assert described(self.writer.memory.state, now) == described(State.load(snapshot, now), now)
             assert self.writer.memory.serials == {zone.id: zone.serial for zone in snapshot.zones}
             assert self.writer.memory.head == snapshot.head
-            contents = {zone.id: Counter(records) for zone, records in zone_contents(snapshot)}
-        assert followed(self.told) == contents
+            listed = [(zone.id, list(records)) for zone, records in zone_contents(snapshot)]
+        contents = {zone: set(records) for zone, records in listed}
+        assert sum(map(len, contents.values())) == sum(len(records) for _, records in listed)
+        assert self.names.zones == contents
+        assert self.names.serials == self.writer.memory.serials
 
     def stop(self) -> None:
         """As `serve` does when it ends."""
@@ -129,10 +169,11 @@ class Node:
 class World:
     """A ledger in a file, and the nodes that write it."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, directory: Path, seed: int, url: str | None = None) -> None:
         self.directory = directory
-        self.file = directory / "tenure.sqlite"
+        self.file = url or directory / "tenure.sqlite"
         self.clock = StillClock()
+        self.ahead = timedelta()
         self.chance = random.Random(seed)
         self.limits = Limits()
         self.nodes: list[Node] = []
@@ -200,23 +241,3 @@ def only(kind: type[A], answers: Sequence[Any]) -> list[A]:
 def addresses(answers: Sequence[Any]) -> list[str]:
     """All addresses of the holdings among answers."""
     return [held.ip for answer in only(Holding, answers) for held in answer.addresses]
-
-
-def followed(told: Sequence[Committed]) -> dict[str, Counter[Record]]:
-    """What a DNS view has after it followed from the empty ledger; a zone made since begins empty."""
-    zones: dict[str, Counter[Record]] = {}
-    for committed in told:
-        for zone in committed.reload:
-            zones[zone] = Counter()
-        for entry in committed.entries:
-            gone = getattr(entry.event, "zone", None) if entry.event.kind == "tenure.zone.deleted" else None
-            if gone is not None:
-                zones.pop(gone.id, None)
-        for change in committed.zone_changes:
-            records = zones[change.zone]
-            assert all(records[record] == 1 for record in change.removed)
-            records.subtract(change.removed)
-            records.update(change.added)
-            zones[change.zone] = +records
-            assert all(count == 1 for count in zones[change.zone].values())
-    return zones

@@ -20,7 +20,7 @@ from tenure.service import epochs
 from tenure.service.clock import Clock, Steadiness
 from tenure.service.feed import Committed, cursor
 from tenure.service.memory import Memory, catch_up, holds
-from tenure.service.planning import Planned, Planner, bug, failure
+from tenure.service.planning import Broken, Planned, Planner, bug, failure
 from tenure.service.queue import Queue, Waiting, absent, overdue, stopped, undecided
 from tenure.service.witness import Witness
 from tenure.store.interface import Batch, DataRefused, Head, Store, Turn
@@ -186,20 +186,22 @@ class Writer:
 
     def _serve(self, items: list[Waiting]) -> None:
         """Answer each of `items`, whatever happens."""
-        try:
-            self._turn(items)
-        except DataRefused as error:
-            self._halve(items, error)
-        except OutcomeUnknown as error:
-            self._trouble = error.message
-            self._answer_all(items, error)
-        except StoreUnavailable as error:
-            self._trouble = error.message
-            self._answer_all(items, error)
-        except Exception as error:
-            self._failed(error)
-            for item in items:
-                self._answer(item, bug("a bug of ours stopped this request; it is logged"))
+        while items:
+            try:
+                return self._turn(items)
+            except Broken as broken:
+                self._failed(broken)
+                self._answer(broken.item, bug("a bug of ours stopped this request; it is logged"))
+                items = [item for item in items if item is not broken.item]
+            except DataRefused as error:
+                return self._halve(items, error)
+            except (OutcomeUnknown, StoreUnavailable) as error:
+                self._trouble = error.message
+                return self._answer_all(items, failure(error))
+            except Exception as error:
+                self._failed(error)
+                return self._answer_all(items, bug("a bug of ours stopped this request; it is logged"))
+        return None
 
     def _halve(self, items: list[Waiting], error: DataRefused) -> None:
         """The database refused the data of a turn: find whose they are; the others go on."""
@@ -324,9 +326,9 @@ class Writer:
             except Exception as error:
                 log.error("a committed transaction could not be published", exc_info=error)
 
-    def _answer_all(self, items: list[Waiting], error: TenureError) -> None:
+    def _answer_all(self, items: list[Waiting], answer: Answer) -> None:
         for item in items:
-            self._answer(item, failure(error))
+            self._answer(item, answer)
 
     def _answer(self, item: Waiting, answer: Answer, *, replayed: bool = False) -> None:
         head = self.memory.head
