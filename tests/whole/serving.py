@@ -5,7 +5,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,26 @@ SERVE = [sys.executable, "-c", "from tenure.cli.main import main; main()", "serv
 class Serving(Process):
     """A running `tenure serve`.
 
+    Args:
+        options: As on the command line; what is said twice counts as said last.
+        command: What runs it, for one in a namespace.
+        env: Variables added to those of the test run.
+
     Attributes:
         url: Of its API.
         dns: Address and port of its DNS server.
     """
 
-    def __init__(self, data: Path, *options: str, ready: bool = True) -> None:
-        super().__init__([*SERVE, "--data", data, "--api", "127.0.0.1:0", "--dns", "127.0.0.1:0", *options])
+    def __init__(
+        self,
+        data: Path,
+        *options: str,
+        ready: bool = True,
+        command: Sequence[str | Path] = SERVE,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        places = ["--data", data, "--api", "127.0.0.1:0", "--dns", "127.0.0.1:0"]
+        super().__init__([*command, *places, *options], env=env)
         self.data = data
         if ready:
             self.wait_line(r"^ready$")
