@@ -37,7 +37,7 @@ class Serving(Process):
         command: Sequence[str | Path] = SERVE,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        places = ["--data", data, "--api", "127.0.0.1:0", "--dns", "127.0.0.1:0"]
+        places = ["--data", str(data), "--api", "127.0.0.1:0", "--dns", "127.0.0.1:0"]
         super().__init__([*command, *places, *options], env=env)
         self.data = data
         if ready:

@@ -74,7 +74,7 @@ def test_a_process_that_is_killed_comes_back_and_serves(serving: Serving, role: 
 
 
 def _kill(serving: Serving, client: httpx.Client, role: str, handle: str) -> None:
-    """Kill one process; see that it is back, that a claim is answered and DNS too, and that no other one was touched."""
+    """Kill one process; see that it is back, that claims and DNS are answered, and that no other one was touched."""
     before = serving.roles
     os.kill(before[role], signal.SIGKILL)
     until(lambda: serving.roles.get(role) not in (None, before[role]))
