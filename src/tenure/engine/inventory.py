@@ -8,7 +8,7 @@ from tenure.engine import resolve
 from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import as_block
-from tenure.errors import InUse, InvalidValue, NotFound
+from tenure.errors import Conflict, InUse, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Vrf
@@ -263,7 +263,7 @@ def delete_network(use: DeleteNetwork, draft: Draft) -> Nothing:
 def create_token(use: CreateToken, draft: Draft) -> Made:
     """Make a token; the store keeps the digest beside it, the ledger does not."""
     if draft.facts.token_names.get(use.name) is not None:
-        raise InvalidValue(f"there is a token {use.name!r} already", pointer="/name")
+        raise Conflict(f"there is a token {use.name!r} already", kind="token", name=use.name, pointer="/name")
     token = Token(id=next(draft.moment.ids), name=use.name, role=use.role, since=draft.moment.now)
     draft.record(e.TokenCreated(token=token))
     return Made(token=token)
