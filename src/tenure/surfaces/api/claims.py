@@ -11,6 +11,7 @@ from tenure.model.answers import HeldAddress, Holding
 from tenure.model.holding import Claim, ClaimRequest
 from tenure.model.policy import Family
 from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim
+from tenure.naming.hostnames import parse_hostname
 from tenure.net.addresses import parse_address
 from tenure.net.identifiers import parse_mac
 from tenure.store.interface import Page, Reads
@@ -141,7 +142,7 @@ def use_of(asked: ClaimIn, where: str = "") -> ClaimAddresses:
     """The use that a request for addresses is.
 
     Raises:
-        InvalidValue: The MAC or the address cannot be read; `where` leads its pointer.
+        InvalidValue: The MAC, the address or the host name cannot be read; `where` leads its pointer.
     """
     return ClaimAddresses(
         handle=asked.handle,
@@ -151,7 +152,7 @@ def use_of(asked: ClaimIn, where: str = "") -> ClaimAddresses:
             host=asked.host,
             machine=asked.machine,
             mac=None if asked.mac is None else parse_mac(asked.mac, where + "/mac"),
-            hostname=asked.hostname,
+            hostname=None if asked.hostname is None else parse_hostname(asked.hostname, where + "/hostname"),
             family=asked.family,
             address=None if asked.address is None else str(parse_address(asked.address, where + "/address")),
             during_cooldown=asked.during_cooldown,

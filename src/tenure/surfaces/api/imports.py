@@ -172,7 +172,17 @@ def _use_of(raw: bytes, where: str) -> tuple[str, Use]:
             f"{where}/kind must be one of {', '.join(SHAPES)}.", pointer=f"{where}/kind", allowed=list(SHAPES)
         )
     shape = SHAPES[kind]
-    return kind, _USES[shape](decode(raw, _DECODERS[shape], shape, where), where)
+    try:
+        return kind, _USES[shape](decode(raw, _DECODERS[shape], shape, where), where)
+    except InvalidValue as error:
+        raise _inside(error, where) from None
+
+
+def _inside(error: InvalidValue, where: str) -> InvalidValue:
+    pointer = str(error.facts.get("pointer", ""))
+    if not pointer.startswith(where):
+        error.facts["pointer"] = where + pointer
+    return error
 
 
 async def _imported(asked: Asked, kinds: list[str], results: tuple[Answer, ...]) -> list[ImportedOut]:

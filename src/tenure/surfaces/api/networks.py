@@ -10,6 +10,7 @@ from tenure.model.addressing import Network
 from tenure.model.answers import Capacity, Count, PlaceCount
 from tenure.model.policy import Boundary, NetworkModel, StrategyName
 from tenure.model.uses import ChangeNetwork, CreateNetwork, DeleteNetwork, ReadCapacity
+from tenure.naming.hostnames import parse_domain
 from tenure.store.interface import Page, Reads
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.inventory import Shelf, vrf_id
@@ -47,6 +48,13 @@ class _Policies(Patch):
     block_length_v6: LengthV6 | UnsetType | None = UNSET
     rack_block_length_v4: LengthV4 | UnsetType | None = UNSET
     rack_block_length_v6: LengthV6 | UnsetType | None = UNSET
+
+    def policies(self) -> dict[str, object]:
+        """The fields that were sent, the domain in its one spelling."""
+        changes = self.changes()
+        if isinstance(self.domain, str):
+            changes["domain"] = parse_domain(self.domain, "/domain")
+        return changes
 
 
 class NetworkIn(_Policies, kw_only=True):
@@ -108,8 +116,12 @@ class CapacityOut(msgspec.Struct, omit_defaults=True):
 
 
 def use_of(body: NetworkIn) -> CreateNetwork:
-    """The use that a request for a network is."""
-    fields = body.changes()
+    """The use that a request for a network is.
+
+    Raises:
+        InvalidValue: The domain is no name.
+    """
+    fields = body.policies()
     return CreateNetwork(name=str(fields.pop("name")), vrf=str(fields.pop("vrf")), fields=fields)
 
 
@@ -135,7 +147,7 @@ Shelf(
     patch_example={"cooldown": 600},
     shown=Network(id="0a1b2c3d4e5f60718293", name="prod", vrf="default", domain="prod.example."),
     create=lambda asked: use_of(asked.body),
-    change=lambda asked, name: ChangeNetwork(network=name, changes=asked.body.changes()),
+    change=lambda asked, name: ChangeNetwork(network=name, changes=asked.body.policies()),
     delete=lambda name: DeleteNetwork(network=name),
     seen=lambda reads, name: reads.network(name),
     listed=_listed,

@@ -228,8 +228,7 @@ class Asked:
         body = await read_body(self.request.receive, headers.get("content-length"), operation.limit)
         if operation.body is not None and (body or not operation.optional):
             check_media_type(headers.get("content-type"))
-            shape = operation.decoded or operation.body
-            self.body = decode(body, _decoder(operation), shape, whole=shape is operation.body)
+            self.body = decode(body, _decoder(operation), operation.body, whole=operation.decoded is None)
         elif body and operation.body is None:
             raise InvalidValue("This operation takes no body.", pointer="")
         self._if_match = _if_match(headers.get("if-match"), operation)

@@ -101,12 +101,13 @@ def status_of(code: str) -> int:
 def problem_of(error: errors.TenureError | Failure) -> dict[str, Any]:
     """The problem's members: RFC 9457's, the code, and the error's facts."""
     status = status_of(error.code)
+    code = error.code if error.code in TITLES else InternalError.code
     reserved = {
-        "type": "urn:tenure:problem:" + error.code.replace("_", "-"),
-        "title": TITLES.get(error.code, error.code.replace("_", " ").capitalize()),
+        "type": "urn:tenure:problem:" + code.replace("_", "-"),
+        "title": TITLES[code],
         "status": status,
         "detail": error.message,
-        "code": error.code,
+        "code": code,
     }
     return reserved | {name: fact for name, fact in error.facts.items() if name not in reserved}
 

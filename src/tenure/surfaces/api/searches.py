@@ -1,5 +1,7 @@
 """Search: anything by address, prefix, MAC, name, handle or id."""
 
+from urllib.parse import quote
+
 import msgspec
 from starlette.responses import Response
 
@@ -16,12 +18,13 @@ _PATHS = {
     "subnet": "/v1/subnets/",
     "range": "/v1/ranges/",
     "machine": "/v1/machines/",
-    "interface": "/v1/machines/",
     "claim": "/v1/claims/",
-    "address": "/v1/addresses/",
     "zone": "/v1/zones/",
     "token": "/v1/tokens/",
 }
+
+_BY_LABEL = {"address": "/v1/addresses?q=", "interface": "/v1/search?q="}
+"""Where to look for what has no path by its id: an address may be held in several vrfs."""
 
 
 class SearchQuery(Read, kw_only=True):
@@ -55,7 +58,11 @@ class SearchOut(msgspec.Struct):
     name="search",
     query=SearchQuery,
     gives={200: SearchOut},
-    answers={200: SearchOut("address", [FoundOut("address", "10.0.3.65", "10.0.3.65", "/v1/addresses/10.0.3.65")])},
+    answers={
+        200: SearchOut(
+            "address", [FoundOut("address", "0a1b2c3d4e5f60718293", "10.0.3.65", "/v1/addresses?q=10.0.3.65")]
+        )
+    },
 )
 async def search(asked: Asked) -> Response:
     """Open things by address, prefix, MAC in any spelling, name, handle or id."""
@@ -64,4 +71,10 @@ async def search(asked: Asked) -> Response:
 
 
 def _found_out(found: Found) -> FoundOut:
-    return FoundOut(found.kind, found.id, found.label, _PATHS[found.kind] + found.id)
+    return FoundOut(found.kind, found.id, found.label, _url(found))
+
+
+def _url(found: Found) -> str:
+    if found.kind in _PATHS:
+        return _PATHS[found.kind] + found.id
+    return _BY_LABEL[found.kind] + quote(found.label, safe="")

@@ -85,8 +85,9 @@ def _struct_faults(shape: type[msgspec.Struct], value: Any, where: str) -> Itera
         yield Fault(where, f"must be an object, not {_kind(value)}")
         return
     fields = {field.encode_name: field for field in msgspec.structs.fields(shape)}
+    config = shape.__struct_config__
     for name in value:
-        if name not in fields:
+        if name not in fields and name != config.tag_field and config.forbid_unknown_fields:
             yield _unknown(shape, name, where, list(fields))
     for name, field in fields.items():
         if name in value:

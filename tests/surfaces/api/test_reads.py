@@ -1,0 +1,124 @@
+"""What people look at: addresses, why, history, blocks, zones, events, search, counters."""
+
+import asyncio
+
+from tenure.surfaces.api.events import KINDS
+from tests.surfaces.api.site import Site, problem
+
+
+def _claim(site: Site) -> str:
+    body = {"network": "prod", "handle": "a", "host": "compute-7", "hostname": "vm-17", "mac": "52:54:00:0a:0b:0c"}
+    return str(site.post("/v1/claims", body)["addresses"][0]["ip"])
+
+
+def test_an_address_tells_who_holds_it(site: Site) -> None:
+    ip = _claim(site)
+    shown = site.get(f"/v1/addresses/{ip}")
+    assert (shown["state"], shown["handle"], shown["host"]) == ("allocated", "a", "compute-7")
+    assert shown["name"] == "vm-17.prod.example."
+    assert [each["mac"] for each in shown["interfaces"]] == ["52:54:00:0a:0b:0c"]
+    assert site.get("/v1/addresses?network=prod&location=rack-3")["items"] == [shown]
+    assert site.get("/v1/addresses?q=10.0.3.0/24")["items"] == [shown]
+    problem(site.ask("GET", "/v1/addresses/10.0.3.250"), 404, "not_found")
+    problem(site.ask("GET", "/v1/addresses/10.0.3"), 422, "invalid_value")
+    found = problem(site.ask("GET", f"/v1/addresses/{ip}?at=2026-01-01T00:00:00Z"), 422, "invalid_value")
+    assert found["parameter"] == "at"
+    assert "not implemented yet" in found["detail"]
+
+
+def test_a_released_address_is_shown_while_it_rests(site: Site) -> None:
+    ip = _claim(site)
+    claim = site.get(f"/v1/addresses/{ip}")["claim"]
+    site.ask("DELETE", f"/v1/claims/{claim}")
+    shown = site.get(f"/v1/addresses/{ip}")
+    assert shown["state"] == "cooling"
+    assert site.get("/v1/addresses?state=cooling")["items"] == [shown]
+    assert site.get("/v1/addresses")["items"] == []
+
+
+def test_why_says_which_blocks_were_looked_at(site: Site) -> None:
+    _claim(site)
+    body = {"network": "prod", "host": "compute-7", "purpose": "more than a block has"}
+    last = [site.post("/v1/claims", body) for _ in range(16)][-1]
+    why = site.get(f"/v1/addresses/{last['addresses'][0]['ip']}/why")
+    assert (why["strategy"], why["actor"]) == ("topology", "token:admin")
+    assert why["request"]["purpose"] == "more than a block has"
+    assert why["blocks"][0]["owner"] == "compute-7"
+
+
+def test_history_goes_on_after_release(site: Site) -> None:
+    ip = _claim(site)
+    claim = site.get(f"/v1/addresses/{ip}")["claim"]
+    site.ask("DELETE", f"/v1/claims/{claim}")
+    kinds = [each["kind"] for each in site.get(f"/v1/addresses/{ip}/history")["items"]]
+    assert kinds == ["tenure.address.allocated", "tenure.address.released"]
+
+
+def test_blocks_tell_their_owner_and_use(site: Site) -> None:
+    _claim(site)
+    (block,) = site.get("/v1/blocks?location=compute-7")["items"]
+    assert (block["owner"], block["rack"], block["in_use"]) == ("compute-7", False, 1)
+
+
+def test_zones_are_listed(site: Site) -> None:
+    _claim(site)
+    names = {each["name"] for each in site.get("/v1/zones")["items"]}
+    assert names == {"prod.example.", "3.0.10.in-addr.arpa."}
+    assert site.get("/v1/zones/prod.example.")["vrf"] == "default"
+
+
+def test_the_ledger_is_read_in_order_and_without_gaps(site: Site) -> None:
+    _claim(site)
+    found, after = [], ""
+    while True:
+        page = site.get(f"/v1/events?limit=3{after}")
+        found += page["items"]
+        if page["next"] is None:
+            break
+        after = f"&after={page['next']}"
+    assert [each["sequence"] for each in found] == list(range(1, site.sequence + 1))
+    assert {each["kind"] for each in found} <= set(KINDS)
+    (given,) = site.get("/v1/events?kinds=tenure.address.allocated")["items"]
+    assert given["actor"] == "token:admin"
+    assert given["subject"]["vrf"] == "default"
+    assert given["subject"]["ip"]
+    found = problem(site.ask("GET", "/v1/events?kinds=tenure.address.lost"), 422, "invalid_value")
+    assert found["allowed"] == list(KINDS)
+    problem(site.ask("GET", "/v1/events?after=another:1"), 410, "epoch_changed")
+
+
+def test_a_follower_waits_for_the_next_event(site: Site) -> None:
+    position = site.get("/v1/events?limit=1000")["position"]
+
+    async def both() -> list[str]:
+        waiting = asyncio.create_task(site.client.get(f"/v1/events?after={position}&wait=30s"))
+        await asyncio.sleep(0)
+        await site.client.post("/v1/vrfs", json={"name": "blue"})
+        return [each["kind"] for each in (await waiting).json()["items"]]
+
+    assert site.runner.run(both()) == ["tenure.vrf.created"]
+
+
+def test_anything_is_found(site: Site) -> None:
+    ip = _claim(site)
+    for words, understood, kind in (
+        (ip, "address", "address"),
+        ("52540 00a0b0c".replace(" ", ""), "mac", "machine"),
+        ("compute-7", "name", "location"),
+        ("10.0.3.0/24", "prefix", "subnet"),
+    ):
+        answer = site.get("/v1/search", params={"q": words})
+        assert answer["understood_as"] == understood, words
+        assert kind in {each["kind"] for each in answer["items"]}, (words, answer)
+        for each in answer["items"]:
+            assert site.ask("GET", each["url"]).status_code == 200, each
+    found = problem(site.ask("GET", "/v1/search"), 422, "invalid_value")
+    assert found["parameter"] == "q"
+
+
+def test_counters_are_for_prometheus(site: Site) -> None:
+    _claim(site)
+    answer = site.ask("GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'tenure_api_requests_total{method="POST",route="/v1/claims",status="201"} 1.0' in answer.text
+    assert f"tenure_ledger_sequence {float(site.sequence)}" in answer.text
