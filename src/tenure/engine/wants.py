@@ -19,10 +19,15 @@ from tenure.net.identifiers import parse_mac
 def wanted(use: u.Use, state: State) -> Wanted:
     """The keys that planning `use` will look up."""
     found = Wanted()
+    want(found, use, state)
+    return found
+
+
+def want(found: Wanted, use: u.Use, state: State) -> None:
+    """Add the keys that planning `use` will look up to those of its batch."""
     ask = _WANTS.get(type(use))
     if ask is not None:
         ask(found, use, state)
-    return found
 
 
 def _claim(found: Wanted, use: u.ClaimAddresses, state: State) -> None:
@@ -59,7 +64,7 @@ def _by_claim(found: Wanted, use: u.BindClaim | u.RebindClaim | u.ReleaseClaim, 
 
 def _together(found: Wanted, use: u.Together, state: State) -> None:
     for one in use.uses:
-        found.add(wanted(one, state))
+        want(found, one, state)
 
 
 def _create_machine(found: Wanted, use: u.CreateMachine, state: State) -> None:

@@ -181,13 +181,8 @@ class Planner:
             memory.state.advance(turn.now)
         keys = {item.key for item in items if item.key is not None}
         replays = turn.replays(keys) if keys else {}
-        asked = [_needs(item, replays, memory, trusted=trusted) for item in items]
         wanted = Wanted()
-        for each in asked:
-            if isinstance(each, Wanted):
-                wanted.add(each)
-            elif isinstance(each, Replay):
-                wanted.claims.update(_claims(_decode(each.answer)))
+        asked = [_needs(item, wanted, replays, memory, trusted=trusted) for item in items]
         planned.facts = turn.facts(wanted)
         moment = Moment(turn.now, self.ids, clock_margin=self._clock_margin)
         for item, each in zip(items, asked, strict=True):
@@ -198,7 +193,7 @@ class Planner:
                 raise Broken(item) from error
 
 
-def _outcome(planned: Planned, asked: u.Submission, needs: "Wanted | Replay | TenureError", moment: Moment) -> Outcome:
+def _outcome(planned: Planned, asked: u.Submission, needs: Replay | TenureError | None, moment: Moment) -> Outcome:
     if isinstance(needs, TenureError):
         return Outcome(failure(needs))
     if isinstance(needs, Replay):
@@ -220,20 +215,22 @@ def bug(message: str) -> Failure:
 
 
 def _needs(
-    item: Waiting, replays: dict[Key, Replay], memory: Memory, *, trusted: bool
-) -> Wanted | Replay | TenureError:
-    """What a use needs: rows by key, an earlier answer, or nothing any more."""
+    item: Waiting, wanted: Wanted, replays: dict[Key, Replay], memory: Memory, *, trusted: bool
+) -> Replay | TenureError | None:
+    """Add what a use needs to what the turn wants; or an earlier answer, or the refusal, that spares planning it."""
     before = replays.get(item.key) if item.key is not None else None
     if before is not None:
-        if before.digest == item.asked.digest:
-            return before
-        return KeyReused("this idempotency key came before with another body", pointer="")
+        if before.digest != item.asked.digest:
+            return KeyReused("this idempotency key came before with another body", pointer="")
+        wanted.claims.update(_claims(_decode(before.answer)))
+        return before
     if not trusted and isinstance(item.asked.use, u.ExpireLeases):
         return StoreUnavailable("expiry is suspended, because the clock has stepped")
     try:
-        return wants.wanted(item.asked.use, memory.state)
+        wants.want(wanted, item.asked.use, memory.state)
     except TenureError as error:
         return error
+    return None
 
 
 def _digests(change: Change) -> Iterator[tuple[str, bytes]]:
