@@ -1,14 +1,29 @@
 """The store on SQLite: the contract, and what is its own."""
 
-from collections.abc import Callable, Iterator
+import multiprocessing
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
 
+from tenure.engine.facts import Wanted
+from tenure.errors import StoreUnavailable
+from tenure.model import events as e
+from tenure.model.machines import Machine
+from tenure.model.placement import Block
+from tenure.model.topology import Location
 from tenure.store.interface import Store
 from tenure.store.sql import open_store as open_sql
-from tenure.testing.ledgers import START
+from tenure.store.sql.connect import Sqlite
+from tenure.store.sql.facts import Reading
+from tenure.store.sql.tables import FORMAT, metadata
+from tenure.testing import ledgers as x
+from tenure.testing.ledgers import START, Scribe
+from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, OpenStore, RowsContract
 
 
@@ -23,8 +38,8 @@ def open_store(path: Path) -> Iterator[OpenStore]:
     """Open it once more; all are closed afterwards."""
     opened: list[Store] = []
 
-    def open_(clock: Callable[[], datetime] = lambda: START) -> Store:
-        opened.append(open_sql(path, clock))
+    def open_(clock: Callable[[], datetime] = lambda: START, bound: float = 5.0) -> Store:
+        opened.append(open_sql(path, clock, bound))
         return opened[-1]
 
     yield open_
@@ -38,3 +53,191 @@ class TestLedger(LedgerContract):
 
 class TestRows(RowsContract):
     """The contract."""
+
+
+class TestFacts(FactsContract):
+    """The contract."""
+
+
+class TestReads(ReadsContract):
+    """The contract."""
+
+
+class TestReplay(ReplayContract):
+    """The contract."""
+
+
+def test_a_migrated_schema_is_the_one_that_the_tables_say(open_store: OpenStore, path: Path) -> None:
+    open_store().prepare()
+    made = create_engine("sqlite://")
+    metadata.create_all(made)
+    statement = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'alembic%' AND sql IS NOT NULL"
+    with made.connect() as connection, sqlite3.connect(path) as file:
+        expected = {row[1]: _plain(row[3]) for row in connection.exec_driver_sql(statement)}
+        found = {row[1]: _plain(row[3]) for row in file.execute(statement) if "alembic" not in row[2]}
+    file.close()
+    assert found == expected
+
+
+def _plain(statement: str) -> str:
+    return " ".join(statement.replace("(", " ( ").replace(")", " ) ").replace(",", " , ").split())
+
+
+def test_every_commit_is_synced(open_store: OpenStore, path: Path) -> None:
+    open_store().prepare()
+    with Sqlite(path, lambda: START).engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_the_clock_is_the_nodes(open_store: OpenStore) -> None:
+    store = open_store(lambda: START)
+    store.prepare()
+    with store.turn() as turn:
+        assert turn.now == START
+
+
+def test_a_newer_schema_is_refused_and_left_alone(open_store: OpenStore, path: Path) -> None:
+    open_store().prepare()
+    _set_format(path, FORMAT + 1)
+    before = path.read_bytes()
+    with pytest.raises(StoreUnavailable, match="newer release"):
+        open_store().prepare()
+    assert path.read_bytes() == before
+
+
+def test_a_node_of_an_older_release_stops_writing(open_store: OpenStore, path: Path) -> None:
+    store = open_store()
+    store.prepare()
+    _set_format(path, FORMAT + 1)
+    with pytest.raises(StoreUnavailable, match=f"format {FORMAT + 1}"), store.turn():
+        pass
+
+
+def _set_format(path: Path, number: int) -> None:
+    file = sqlite3.connect(path)
+    with file:
+        file.execute("UPDATE meta SET value = ? WHERE name = 'format'", [str(number)])
+    file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file.close()
+
+
+def test_a_directory_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="no directory"):
+        open_sql(tmp_path / "no" / "ledger.db", lambda: START).prepare()
+
+
+def test_a_file_that_is_no_database_is_said(open_store: OpenStore, path: Path) -> None:
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(StoreUnavailable, match=r"ledger\.db"):
+        open_store().prepare()
+
+
+def test_another_kind_of_database_is_refused() -> None:
+    with pytest.raises(StoreUnavailable, match="mysql"):
+        open_sql("mysql://here/tenure", lambda: START)
+
+
+def test_a_lock_held_too_long_is_unavailable(open_store: OpenStore) -> None:
+    store, other = open_store(), open_store(bound=0.05)
+    store.prepare()
+    with store.turn(), pytest.raises(StoreUnavailable, match="locked"), other.turn():
+        pass
+
+
+def test_closed_rows_stay(open_store: OpenStore, path: Path) -> None:
+    store = open_store()
+    store.prepare()
+    scribe, one = Scribe(store), x.claim(1)
+    held = x.allocation(11, one, "10.0.0.5")
+    scribe.write(*x.SITE, *x.machine(10, "vm", "52:54:00:00:00:01"), x.given(one, held, x.ident(11)))
+    block = Block(x.SUBNET.id, "10.0.0.0/28", "host")
+    scribe.write(e.BlockOwned(block=block))
+    scribe.write(
+        x.taken(x.released(one), held, port=x.ident(11)),
+        e.BlockSurrendered(block=block),
+        e.SubnetDeleted(subnet=x.SUBNET),
+        e.NetworkDeleted(network=x.NETWORK),
+        e.VrfDeleted(vrf=x.VRF),
+        e.MachineDeleted(machine=Machine(x.ident(10), "vm")),
+    )
+    tables = ("vrfs", "networks", "subnets", "machines", "blocks", "claims", "allocations", "attachments")
+    file = sqlite3.connect(path)
+    counts = {name: file.execute(f"SELECT count(*), count(until) FROM {name}").fetchone() for name in tables}
+    file.close()
+    assert set(counts.values()) == {(1, 1)}
+
+
+@pytest.mark.parametrize("many", [1, 400])
+def test_facts_take_a_bounded_number_of_statements(path: Path, open_store: OpenStore, many: int) -> None:
+    scribe = Scribe(open_store())
+    scribe.store.prepare()
+    events: list[e.Event] = []
+    for n in range(many):
+        one = x.claim(n)
+        events += x.machine(10_000 + 2 * n, f"m{n}", f"52:54:00:00:{n // 256:02x}:{n % 256:02x}")
+        events.append(x.given(one, x.allocation(n, one, f"10.0.{n // 200}.{n % 200}"), x.ident(10_001 + 2 * n)))
+    scribe.write(*events)
+    wanted = Wanted(
+        handles={("default", f"h-{n}") for n in range(many)},
+        machines={f"m{n}" for n in range(many)},
+        addresses={(x.VRF.id, f"10.0.{n // 200}.{n % 200}") for n in range(many)},
+    )
+    file = sqlite3.connect(path)
+    file.create_function("unhex", 1, bytes.fromhex)
+    statements: list[str] = []
+    file.set_trace_callback(statements.append)
+    facts = Reading(Sqlite(path, lambda: START), file, START).read(wanted)
+    file.close()
+    assert len(facts.claims) == len(facts.attached) == many
+    assert len(statements) <= 16
+
+
+def test_every_read_by_key_uses_an_index(path: Path, open_store: OpenStore) -> None:
+    open_store().prepare()
+    db = Planner(path, lambda: START)
+    with db.engine.connect() as connection:
+        wanted = Wanted(
+            handles={("default", "h")}, claims={"c"}, hostnames={"n"}, addresses={(x.VRF.id, "10.0.0.1")},
+            macs={"52:54:00:00:00:01"}, machines={"m"}, tokens={"t"}, expired=5,
+            holders={("network", "n", "", ""), ("machine", "m", "", ""), ("location", "l", "", ""),
+                     ("subnet", "s", "", "")},
+        )  # fmt: skip
+        Reading(db, connection.connection.driver_connection, START).read(wanted)
+    assert len(db.steps) > 20
+    whole = {f"SCAN {alias}" for alias in ("c", "a", "x", "i", "m", "t")}
+    assert whole.isdisjoint(db.steps)
+
+
+class Planner(Sqlite):
+    """Asks for the plan of each statement, beside its rows."""
+
+    def __init__(self, path: Path, clock: Callable[[], datetime]) -> None:
+        super().__init__(path, clock)
+        self.steps: list[str] = []
+
+    def fetch(self, raw: sqlite3.Connection, text: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows; the plan goes into `steps`."""
+        self.steps += [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {text}", parameters)]
+        return super().fetch(raw, text, parameters)
+
+
+def test_writers_in_processes_of_their_own_leave_no_gap(path: Path, open_store: OpenStore) -> None:
+    store = open_store()
+    store.prepare()
+    context = multiprocessing.get_context("spawn")
+    writers = [context.Process(target=write_places, args=(path, n, 20)) for n in range(2)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert [entry.sequence for entry in store.entries(0, 1000)] == list(range(1, 41))
+
+
+def write_places(path: Path, n: int, many: int) -> None:
+    """What each of the processes does."""
+    scribe = Scribe(open_sql(path, lambda: START), f"w{n}-")
+    for i in range(many):
+        scribe.write(e.LocationCreated(location=Location(f"{n:010x}{i:010x}", f"p-{n}-{i}", "rack")))
+    scribe.store.close()

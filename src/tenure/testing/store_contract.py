@@ -27,7 +27,9 @@ OpenStore = Callable[..., Store]
 SECOND = timedelta(seconds=1)
 
 
-class _Stores:
+class StoreFixtures:
+    """A store, and something that writes into it."""
+
     @pytest.fixture
     def store(self, open_store: OpenStore) -> Store:
         """A store whose schema is there and that holds nothing."""
@@ -47,7 +49,7 @@ class _Stores:
         return scribe
 
 
-class LedgerContract(_Stores):
+class LedgerContract(StoreFixtures):
     """Turns, sequences, epochs, time and outcomes."""
 
     def test_a_prepared_store_is_empty_and_has_an_epoch(self, store: Store) -> None:
@@ -155,13 +157,13 @@ class LedgerContract(_Stores):
                 store.wait(after, 10)
                 seen.extend(entry.sequence for entry in store.entries(after, 7))
 
-        _all_at_once([follow, *(lambda n=n: write(n) for n in range(writers))])  # type: ignore[misc]
+        _all_at_once([follow, *(lambda n=n: write(n) for n in range(writers))])
         assert seen == list(range(1, writers * each * 2 + 1))
         batches = [entry.batch for entry in store.entries(0, 1000)]
         assert sum(a != b for a, b in pairwise(batches)) == writers * each - 1
 
 
-class RowsContract(_Stores):
+class RowsContract(StoreFixtures):
     """Net images in, rows out: closed rows, and the unique indexes as last referees."""
 
     def test_inventory_is_made_changed_and_closed(self, site: Scribe) -> None:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, TypeVar
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, tuple_
 
 from tenure.errors import InvalidValue
 from tenure.store.interface import Head, Page
@@ -72,7 +72,7 @@ def seen(db: Database, reading: Callable[[], AbstractContextManager[Connection]]
 
 def beginning(column: ColumnElement[Any], q: str) -> ColumnElement[bool]:
     """Whether a text column begins with `q`, in a form that an index answers."""
-    return column.between(q, q + _LAST)
+    return and_(column >= q, column <= q + _LAST)
 
 
 def _beyond(key: tuple[ColumnElement[Any], ...], values: list[Any]) -> ColumnElement[bool]:

@@ -17,14 +17,14 @@ from tenure.store.interface import DataRefused
 from tenure.store.sql.connect import BOUND, conjunction, names
 from tenure.store.sql.rows import Row
 
-_LOCK: Final = 0x74656E757265  # "tenure"
+LOCK: Final = 0x74656E757265  # "tenure"
 _CHANNEL: Final = "tenure"
 _NUMBERS: Final = count(1)
 _REFUSED: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeEncodeError)
 
 _FREE: Final = f"""SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
  WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname =
- current_database()) AND (l.classid::bigint << 32) + l.objid::bigint = {_LOCK}
+ current_database()) AND (l.classid::bigint << 32) + l.objid::bigint = {LOCK}
  AND a.wait_event_type = 'Client' AND a.state_change < clock_timestamp() - make_interval(secs => %s)"""
 """Ends a writer that has left the server waiting for it: a frozen node in the middle of a COPY is not idle, so that
 no timeout of the server sees it."""
@@ -78,7 +78,7 @@ class Postgres:
     def begun(self, connection: Connection) -> None:
         """Wait for the lock, for a bounded time; end a holder that no longer answers the server."""
         try:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
         except DBAPIError as error:
             if not isinstance(error.orig, psycopg.errors.LockNotAvailable):
                 raise

@@ -94,11 +94,10 @@ class SqlTurn:
             applies.apply_keys(to, batch.keys)
             if batch.epoch is not None:
                 self._db.update(self._raw, "meta", ["name text"], ["value text"], [("epoch", batch.epoch)])
+            self._db.announce(self._raw)
 
     def commit(self) -> None:
-        """Make it durable, and tell the others."""
-        with self._db.translated():
-            self._db.announce(self._raw)
+        """Make it durable; the others are told by the database."""
         self._commit()
 
     def _fetch(self, statement: str, *parameters: Any) -> list[r.Row]:
