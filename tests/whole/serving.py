@@ -49,12 +49,7 @@ class Serving(Process):
     @property
     def roles(self) -> dict[str, int]:
         """Process id of each child by role."""
-        found = {}
-        for pid in children_of(self.pid):
-            role = re.search(rb"tenure\.app\.(\w+)", _command(pid))
-            if role:
-                found[role[1].decode()] = pid
-        return found
+        return roles_of(self.pid)
 
     def client(self) -> httpx.Client:
         """A client with the admin token."""
@@ -74,6 +69,16 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def roles_of(supervisor: int) -> dict[str, int]:
+    """Process id of each of a supervisor's processes, by role."""
+    found = {}
+    for pid in children_of(supervisor):
+        role = re.search(rb"tenure\.app\.(\w+)", _command(pid))
+        if role:
+            found[role[1].decode()] = pid
+    return found
+
+
 def _command(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -89,10 +94,10 @@ def until(what: Callable[[], Any], timeout: float = 20) -> Any:
     return answer
 
 
-def owner_of(port: int, kind: str) -> set[int]:
-    """Processes that hold the socket on a loopback port open; kind is `tcp` or `udp`."""
+def owner_of(port: int, kind: str, seen_by: int | str = "self") -> set[int]:
+    """Processes that hold the socket on a port open, in the namespace of a process; kind is `tcp` or `udp`."""
     inodes = set()
-    for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]:
+    for line in Path(f"/proc/{seen_by}/net/{kind}").read_text().splitlines()[1:]:
         fields = line.split()
         if int(fields[1].split(":")[1], 16) == port and (kind == "udp" or fields[3] == "0A"):
             inodes.add(f"socket:[{fields[9]}]")

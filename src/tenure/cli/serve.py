@@ -19,6 +19,10 @@ EXAMPLES = """Examples:
 """
 
 
+app = typer.Typer()
+
+
+@app.command(epilog=EXAMPLES)
 def serve(  # noqa: PLR0917 (Typer makes options of parameters)
     data: Annotated[
         str | None, typer.Option(metavar="DIR", help="The embedded store and the keys; tenure-data.")

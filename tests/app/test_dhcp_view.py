@@ -1,0 +1,72 @@
+"""What the DHCP process may still answer from memory as the ledger changes."""
+
+import asyncio
+from datetime import UTC, datetime
+
+from tenure.app.dhcp import PromisesView
+from tenure.model import events as e
+from tenure.model.addressing import Network
+from tenure.model.holding import Allocation, Claim, ClaimRequest
+from tenure.model.leases import Client, Lease, Place
+from tenure.model.uses import LeaseCommit
+from tenure.service.feed import Committed
+from tenure.surfaces.dhcp.v4_memory import Promises
+
+THEN = datetime(2026, 1, 1, tzinfo=UTC)
+ADDRESS = 0x0A000005
+MAC = "52:54:00:0a:0b:0c"
+LEASE = Lease(
+    address=ADDRESS,
+    prefix_length=24,
+    subnet="s",
+    dynamic=False,
+    lease_time=3600,
+    held_until=datetime(2027, 1, 1, tzinfo=UTC),
+)
+CLAIM = Claim(id="c", handle="h", project="p", network="n", request=ClaimRequest(network="n"), since=THEN, actor="t")
+
+
+def allocation(ip: str) -> Allocation:
+    return Allocation(id="a", claim="c", vrf="v", subnet="s", ip=ip, length=32, since=THEN)
+
+
+def remembered(*events: e.Event) -> bool:
+    """Whether the lease of one client is still answered from memory after `events`."""
+    promises = Promises(10)
+    view = PromisesView(promises, lambda: None)
+    promises.remember(MAC, LEASE, promises.mark())
+    entries = tuple(
+        e.Entry(sequence=n, batch="b", change="c", time=THEN, actor="t", source="", request_id="", event=event)
+        for n, event in enumerate(events, 1)
+    )
+    asyncio.run(view.apply(Committed(epoch="e", sequence=len(entries), entries=entries)))
+    asked = LeaseCommit(client=Client(MAC), place=Place(ADDRESS), address=ADDRESS, form="renewing")
+    return promises.recall(asked, THEN.timestamp()) is not None
+
+
+def test_what_concerns_others_is_kept() -> None:
+    assert remembered()
+    assert remembered(
+        e.AddressAllocated(claim=CLAIM, allocation=allocation("10.0.0.6")),
+        e.AddressReleased(claim=CLAIM, allocation=allocation("10.0.0.6")),
+        e.AddressReleased(claim=CLAIM, allocation=allocation("2001:db8::5")),
+        e.LeasePromised(claim=CLAIM, allocation=allocation("10.0.0.5")),
+    )
+
+
+def test_what_was_released_or_may_be_different_is_forgotten() -> None:
+    assert not remembered(e.AddressReleased(claim=CLAIM, allocation=allocation("10.0.0.5")))
+    assert not remembered(e.NetworkChanged(network=Network(id="n", name="n", vrf="v")))
+    assert not remembered(e.ClaimRebound(claim=CLAIM))
+    assert not remembered(e.EpochStarted(epoch="f", reason="a restore"))
+
+
+def test_a_process_that_does_not_follow_remembers_nothing() -> None:
+    promises = Promises(10)
+    ready: list[bool] = []
+    view = PromisesView(promises, lambda: ready.append(view.following))
+    promises.remember(MAC, LEASE, promises.mark())
+    view.settle(True)
+    assert ready == [True] and len(promises) == 1
+    view.settle(False)
+    assert [view.following] == [False] and len(promises) == 0
