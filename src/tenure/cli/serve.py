@@ -23,7 +23,7 @@ app = typer.Typer()
 
 
 @app.command(epilog=EXAMPLES)
-def serve(  # noqa: PLR0917 (Typer makes options of parameters)
+def serve(
     data: Annotated[
         str | None, typer.Option(metavar="DIR", help="The embedded store and the keys; tenure-data.")
     ] = None,

@@ -1,0 +1,79 @@
+"""`tenure claim`: standing requests for addresses."""
+
+from typing import Annotated
+
+from typer import Context, Option
+
+from tenure.cli import claims as c
+from tenure.cli import output
+from tenure.cli.group import done, example, group
+from tenure.cli.options import Limit, NetworkFilter, sent
+from tenure.cli.remote import Change, Edit, Remote, session
+
+app = group("claim", "Claims: somebody's standing requests for addresses, each under a handle.")
+
+_SAMPLE = "4f1d2c3b4a5968778695"
+
+
+@app.command(cls=Change, epilog=example("tenure claim create prod --handle nova:7f3c/port-1 --host compute-7"))
+def create(
+    ctx: Context,
+    network: c.Network,
+    handle: c.Handle = None,
+    subnet: c.Subnet = None,
+    host: c.Host = None,
+    machine: c.Machine = None,
+    mac: c.Mac = None,
+    hostname: c.Hostname = None,
+    family: c.Family = None,
+    address: c.Wanted = None,
+    during_cooldown: c.DuringCooldown = False,
+    count: Annotated[int | None, Option(min=1, max=1024, metavar="COUNT", help="Addresses of each family; 1.")] = None,
+    project: c.Project = None,
+    purpose: c.Purpose = None,
+    static: c.Static = False,
+    defer: c.Defer = False,
+) -> None:
+    """Ask for addresses."""
+    fields = {name: value for name, value in sent(locals()).items() if value is not False}
+    asked = session(ctx)
+    c.show_claim(asked, asked.client.claims.create(**fields, **asked.change))
+
+
+@app.command("list", cls=Remote, epilog=example("tenure claim list --network prod --state pending"))
+def list_(
+    ctx: Context,
+    network: NetworkFilter = None,
+    host: Annotated[str | None, Option(metavar="HOST", help="Only those bound to this host.")] = None,
+    machine: Annotated[str | None, Option(metavar="MACHINE", help="Only those of this machine.")] = None,
+    project: Annotated[str | None, Option(metavar="PROJECT", help="Only those of this project.")] = None,
+    handle: Annotated[str | None, Option(metavar="TEXT", help="Only the one under this handle.")] = None,
+    state: Annotated[str | None, Option(metavar="STATE", help="pending, bound or released; all open ones.")] = None,
+    limit: Limit = None,
+) -> None:
+    """List claims, with the addresses that they hold."""
+    asked = session(ctx)
+    filters = {"network": network, "host": host, "machine": machine, "project": project}
+    found = asked.client.claims.list(**filters, handle=handle, state=state)
+    columns = ("id", "state", "handle", "network", "host", "addresses", "name")
+    output.listed(columns, found if asked.json else map(c.row, found), limit, asked.json)
+
+
+@app.command("show", cls=Remote, epilog=example(f"tenure claim show {_SAMPLE} --wait 30"))
+def show(
+    ctx: Context,
+    claim: c.ClaimId,
+    wait: Annotated[int | None, Option(min=1, max=60, metavar="SECONDS", help="Until it is bound.")] = None,
+) -> None:
+    """Show a claim, open or released."""
+    asked = session(ctx)
+    claims = asked.client.claims
+    c.show_claim(asked, claims.show(claim) if wait is None else claims.wait(claim, wait))
+
+
+@app.command("delete", cls=Edit, epilog=example(f"tenure claim delete {_SAMPLE}"))
+def delete(ctx: Context, claim: c.ClaimId) -> None:
+    """Release a claim, and say no more."""
+    asked = session(ctx)
+    asked.client.claims.delete(claim, **asked.edit)
+    done(asked, f"Claim {claim}", "released")

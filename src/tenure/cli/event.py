@@ -1,0 +1,42 @@
+"""`tenure event`: the ledger."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Annotated, Any
+
+from typer import Context, Option
+
+from tenure.cli import output
+from tenure.cli.group import example, group
+from tenure.cli.options import Limit
+from tenure.cli.remote import Remote, session
+
+app = group("event", "Events: the ledger, row by row.")
+
+COLUMNS = ("sequence", "time", "actor", "kind", "about")
+
+
+def about(event: Mapping[str, Any]) -> str:
+    """What an event is about, in a few words."""
+    subject = event["subject"]
+    for name in ("ip", "claim", "machine", "zone"):
+        if subject.get(name):
+            return f"{subject[name]}" if name == "ip" else f"{name} {subject[name]}"
+    named = next((part["name"] for part in event["data"].values() if isinstance(part, dict) and "name" in part), "")
+    return str(named)
+
+
+@app.command("list", cls=Remote, epilog=example("tenure event list --kinds tenure.address.allocated --limit 20"))
+def list_(
+    ctx: Context,
+    after: Annotated[str | None, Option(metavar="EPOCH:SEQUENCE", help="Only what came after.")] = None,
+    kinds: Annotated[str | None, Option(metavar="KIND,…", help="Only of these kinds.")] = None,
+    limit: Limit = None,
+) -> None:
+    """List events, oldest first."""
+    asked = session(ctx)
+    found = list(islice(asked.client.events(after, kinds=kinds), limit))
+    if asked.json:
+        output.value(found)
+    else:
+        output.table(COLUMNS, [{**event, "about": about(event)} for event in found])

@@ -1,0 +1,158 @@
+"""The verbs of every day: allocate, reserve, bind, rebind, release."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, BadParameter, Context, Exit, Option, Typer
+
+from tenure.cli import claims as c
+from tenure.cli.group import example
+from tenure.cli.options import sent
+from tenure.cli.remote import REFUSED, Change, Edit, Session, session
+from tenure.errors import NotFound
+
+app = Typer()
+
+_FILE = {"exists": True, "dir_okay": False, "readable": True}
+
+
+@app.command(
+    cls=Change,
+    epilog=example(
+        "tenure allocate prod --host compute-7 --hostname vm-17",
+        "tenure allocate prod --count 500 --hosts-from hosts.txt",
+        "tenure allocate prod --batch claims.csv",
+    ),
+)
+def allocate(
+    ctx: Context,
+    network: c.Network,
+    handle: c.Handle = None,
+    subnet: c.Subnet = None,
+    host: c.Host = None,
+    machine: c.Machine = None,
+    mac: c.Mac = None,
+    hostname: c.Hostname = None,
+    family: c.Family = None,
+    address: c.Wanted = None,
+    during_cooldown: c.DuringCooldown = False,
+    count: Annotated[
+        int | None, Option(min=1, metavar="COUNT", help="Addresses of the claim; with --hosts-from, claims.")
+    ] = None,
+    project: c.Project = None,
+    purpose: c.Purpose = None,
+    static: c.Static = False,
+    defer: c.Defer = False,
+    hosts_from: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Many claims, one a host: hosts one a line, again from the top.", **_FILE),
+    ] = None,
+    batch: Annotated[
+        Path | None, Option(metavar="FILE", help="Many claims from CSV: its columns are the JSON fields.", **_FILE)
+    ] = None,
+) -> None:
+    """Make a claim: an address near the host, at once. The other options hold for each claim of a batch."""
+    fields = _sent(locals(), leave=("hosts_from", "batch"))
+    asked = session(ctx)
+    if hosts_from is None and batch is None:
+        c.show_claim(asked, asked.client.claims.create(**fields, **asked.change))
+    else:
+        _allocate_many(asked, fields, hosts_from, batch)
+
+
+def _sent(given: dict[str, Any], leave: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The fields of a claim; flags that are not set are left out, so that a handle's content stays the same."""
+    return {name: value for name, value in sent(given, leave).items() if value is not False}
+
+
+def _allocate_many(asked: Session, fields: dict[str, Any], hosts: Path | None, batch: Path | None) -> None:
+    from tenure.cli import batches
+
+    if hosts is not None and batch is not None:
+        raise BadParameter("either --hosts-from or --batch", param_hint="--batch")
+    if asked.dry_run:
+        raise BadParameter("a batch has no dry run; try one claim", param_hint="--dry-run")
+    claims = batches.by_host(fields, hosts) if hosts is not None else batches.by_row(fields, batch)
+    if not batches.claim(asked, claims):
+        raise Exit(REFUSED)
+
+
+@app.command(cls=Change, epilog=example("tenure reserve prod --count 5 --for landscape"))
+def reserve(
+    ctx: Context,
+    network: c.Network,
+    count: Annotated[int, Option(min=1, max=1024, metavar="COUNT", help="Addresses of each family.")] = 1,
+    purpose: Annotated[str | None, Option("--for", metavar="TEXT", help="What they are for.")] = None,
+    handle: c.Handle = None,
+    subnet: c.Subnet = None,
+    host: c.Host = None,
+    family: c.Family = None,
+    address: c.Wanted = None,
+    project: c.Project = None,
+) -> None:
+    """Keep addresses for a purpose: a claim with no machine."""
+    fields = sent(locals())
+    asked = session(ctx)
+    c.show_claim(asked, asked.client.claims.create(**fields, **asked.change))
+
+
+@app.command(cls=Edit, epilog=example("tenure bind 4f1d2c3b4a5968778695 compute-7"))
+def bind(ctx: Context, claim: c.ClaimId, host: c.OnHost) -> None:
+    """Decide the addresses of a pending claim near a host."""
+    asked = session(ctx)
+    c.show_claim(asked, asked.client.claims.bind(claim, host, **asked.edit))
+
+
+@app.command(cls=Edit, epilog=example("tenure rebind 4f1d2c3b4a5968778695 compute-8"))
+def rebind(
+    ctx: Context,
+    claim: c.ClaimId,
+    host: c.OnHost,
+    renumber: Annotated[bool, Option("--renumber", help="Take new addresses near the new host.")] = False,
+) -> None:
+    """Move a claim to another host. It keeps its addresses where the boundary is soft."""
+    asked = session(ctx)
+    c.show_claim(asked, asked.client.claims.rebind(claim, host, renumber=renumber, **asked.edit))
+
+
+@app.command(
+    cls=Edit,
+    epilog=example(
+        "tenure release 4f1d2c3b4a5968778695", "tenure release 10.0.3.65", "tenure release nova:7f3c/port-1"
+    ),
+)
+def release(
+    ctx: Context,
+    claim: Annotated[
+        str, Argument(metavar="CLAIM", help="Its id, its handle, or an address that it holds.", show_default=False)
+    ],
+    vrf: Annotated[str | None, Option(metavar="VRF", help="The address is of this vrf; default.")] = None,
+    project: Annotated[str | None, Option(metavar="PROJECT", help="The handle is of this project; default.")] = None,
+) -> None:
+    """Give a claim's addresses back; they rest before anybody else gets them."""
+    asked = session(ctx)
+    c.show_claim(asked, asked.client.claims.release(_claim_of(asked, claim, vrf, project), **asked.edit))
+
+
+def _claim_of(asked: Session, said: str, vrf: str | None, project: str | None) -> str:
+    """The id of the claim that is meant. A claim released already is found by its id only."""
+    if len(said) == 20 and set(said) <= set("0123456789abcdef"):
+        return said
+    if _is_address(said):
+        known = asked.client.addresses.show(said, vrf=vrf)
+        if known["state"] != "allocated":
+            raise NotFound(f"Nobody holds {said}; it rests.", kind="address", name=said)
+        return str(known["claim"])
+    for claim in asked.client.claims.list(handle=said, project=project or "default"):
+        return str(claim["id"])
+    raise NotFound(f"There is no open claim {said!r}, by id, handle or address.", kind="claim", name=said)
+
+
+def _is_address(text: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,71 @@
+"""A group of commands for one noun, and what all nouns have alike: list, show, create, set, delete."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from typer import Context, Typer
+
+from tenure.cli import output
+from tenure.cli.options import Thing
+from tenure.cli.remote import Edit, Remote, Session, session
+from tenure.client.client import Things
+
+Find = Callable[[Session], Things]
+
+
+def group(name: str, text: str) -> Typer:
+    """A group of commands, empty yet."""
+    return Typer(name=name, help=text, no_args_is_help=True)
+
+
+def example(*lines: str) -> str:
+    """What `--help` shows below a command: how it is used."""
+    return "Example:\n\n" + "\n\n".join(lines)
+
+
+def offer_show(app: Typer, find: Find, one: str, sample: str) -> None:
+    """Add `show`."""
+
+    @app.command("show", cls=Remote, help=f"Show one {one}.", epilog=example(f"tenure {app.info.name} show {sample}"))
+    def show(ctx: Context, name: Thing) -> None:
+        show_one(session(ctx), find(session(ctx)).show(name))
+
+
+def offer_delete(app: Typer, find: Find, one: str, sample: str, text: str = "") -> None:
+    """Add `delete`."""
+
+    @app.command(
+        "delete",
+        cls=Edit,
+        help=text or f"Delete a {one} that holds nothing.",
+        epilog=example(f"tenure {app.info.name} delete {sample}"),
+    )
+    def delete(ctx: Context, name: Thing) -> None:
+        asked = session(ctx)
+        find(asked).delete(name, **asked.edit)
+        done(asked, f"{one.capitalize()} {name}", "deleted")
+
+
+def show_one(asked: Session, thing: Any) -> None:
+    """Print one thing."""
+    output.value(thing) if asked.json else output.fields(thing)
+
+
+def show_list(asked: Session, things: Things, columns: Sequence[str], limit: int | None, **filters: Any) -> None:
+    """Print a list."""
+    output.listed(columns, things.list(**filters), limit, asked.json)
+
+
+def made(asked: Session, thing: Any) -> None:
+    """Print what was made or changed; of a dry run, say that nothing was."""
+    show_one(asked, thing)
+    if asked.dry_run and not asked.json:
+        print("A dry run: nothing was changed.")
+
+
+def done(asked: Session, what: str, verb: str) -> None:
+    """Say that something without a result is done."""
+    if asked.json:
+        output.value({verb: not asked.dry_run})
+    else:
+        print(f"{what} would be {verb}." if asked.dry_run else f"{what} is {verb}.")

@@ -1,0 +1,66 @@
+"""`tenure location`: places."""
+
+from typing import Annotated
+
+from typer import Argument, BadParameter, Context, Option
+
+from tenure.cli.group import example, group, made, offer_delete, offer_show, show_list
+from tenure.cli.options import NONE, Limit, NewName, Thing, Words, sent
+from tenure.cli.remote import Change, Edit, Remote, session
+
+app = group("location", "Places: regions, sites, racks and hosts.")
+
+Kind = Annotated[str, Option(metavar="KIND", help="region, site, rack or host.", show_default=False)]
+Parent = Annotated[str | None, Option(metavar="LOCATION", help="The place that it is in.")]
+Relay = Annotated[
+    str | None,
+    Option(metavar="TEXT", help="How a DHCP relay names it: circuit_id=HEX,remote_id=HEX, one or both (RFC 3046)."),
+]
+
+
+def _relay(text: str | None) -> object:
+    if text is None or text == NONE:
+        return text
+    parts = dict(part.partition("=")[::2] for part in text.split(","))
+    if not parts.keys() <= {"circuit_id", "remote_id"} or not all(parts.values()):
+        raise BadParameter("write circuit_id=HEX, remote_id=HEX, or both with a comma", param_hint="--relay")
+    return parts
+
+
+@app.command(cls=Change, epilog=example("tenure location create compute-7 --kind host --parent rack-3"))
+def create(
+    ctx: Context,
+    name: Annotated[str, Argument(metavar="NAME", help="Its name.", show_default=False)],
+    kind: Kind,
+    parent: Parent = None,
+    relay: Relay = None,
+) -> None:
+    """Make a place."""
+    asked = session(ctx)
+    fields = sent({"name": name, "kind": kind, "parent": parent, "relay": _relay(relay)})
+    made(asked, asked.client.locations.create(**fields, **asked.change))
+
+
+@app.command("list", cls=Remote, epilog=example("tenure location list --kind host --parent rack-3"))
+def list_(
+    ctx: Context,
+    kind: Annotated[str | None, Option(metavar="KIND", help="Only regions, sites, racks or hosts.")] = None,
+    parent: Annotated[str | None, Option(metavar="LOCATION", help="Only those in this place.")] = None,
+    q: Words = None,
+    limit: Limit = None,
+) -> None:
+    """List places."""
+    columns = ("name", "kind", "parent", "relay")
+    show_list(session(ctx), session(ctx).client.locations, columns, limit, kind=kind, parent=parent, q=q)
+
+
+@app.command("set", cls=Edit, epilog=example("tenure location set compute-7 --parent rack-4"))
+def set_(ctx: Context, location: Thing, name: NewName = None, parent: Parent = None, relay: Relay = None) -> None:
+    """Change a place; `none` empties --parent or --relay."""
+    asked = session(ctx)
+    fields = sent({"name": name, "parent": parent, "relay": _relay(relay)}, nullable=("parent", "relay"))
+    made(asked, asked.client.locations.change(location, fields, **asked.edit))
+
+
+offer_show(app, lambda asked: asked.client.locations, "location", "compute-7")
+offer_delete(app, lambda asked: asked.client.locations, "location", "compute-7")

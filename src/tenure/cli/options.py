@@ -1,0 +1,89 @@
+"""Options and arguments that several commands have; each option is a JSON field of the API, with dashes."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Annotated, Any, Final
+
+from typer import Argument, BadParameter, Option
+
+from tenure.errors import InvalidValue
+
+NONE: Final = "none"
+"""What is written for the JSON null, where a field may have it."""
+
+
+def seconds(text: str) -> int:
+    """A duration as people write it (`300`, `5m`, `12h`, `7d`), in whole seconds."""
+    from tenure.net.identifiers import duration
+
+    try:
+        return int(duration(text) / timedelta(seconds=1))
+    except InvalidValue as error:
+        raise BadParameter(error.message) from None
+
+
+Duration = Annotated[int | None, Option(metavar="DURATION", parser=seconds, show_default=False)]
+Limit = Annotated[int | None, Option(min=1, metavar="COUNT", help="How many at most; all.", show_default=False)]
+Words = Annotated[str | None, Option("--q", metavar="WORDS", help="Only those whose name or address begins so.")]
+VrfFilter = Annotated[str | None, Option(metavar="VRF", help="Only those of this vrf.")]
+NetworkFilter = Annotated[str | None, Option(metavar="NETWORK", help="Only those of this network.")]
+LocationFilter = Annotated[str | None, Option(metavar="LOCATION", help="Only those of this location.")]
+Thing = Annotated[str, Argument(metavar="NAME", help="Its name or id.", show_default=False)]
+Id = Annotated[str, Argument(metavar="ID", help="Its id.", show_default=False)]
+Ip = Annotated[str, Argument(metavar="IP", help="An IPv4 or IPv6 address.", show_default=False)]
+NewName = Annotated[str | None, Option("--name", metavar="NAME", help="Its new name.")]
+InVrf = Annotated[str | None, Option(metavar="VRF", help="In this vrf; default.")]
+
+DhcpEnabled = Annotated[
+    bool | None, Option("--dhcp-enabled/--no-dhcp-enabled", help="Whether DHCP serves it.", show_default=False)
+]
+DhcpLeaseTime = Annotated[
+    int | None, Option(metavar="DURATION", parser=seconds, help="Length of a lease; 1h.", show_default=False)
+]
+DhcpAuthoritative = Annotated[
+    bool | None,
+    Option(
+        "--dhcp-authoritative/--no-dhcp-authoritative",
+        help="Whether clients with an address of another link are told so.",
+        show_default=False,
+    ),
+]
+DhcpOption = Annotated[
+    list[str] | None,
+    Option(
+        metavar="OPTION=VALUE", help="A DHCP option by name or number; hex:… is raw. Repeatable.", show_default=False
+    ),
+]
+
+
+def sent(given: Mapping[str, Any], leave: Iterable[str] = (), nullable: Iterable[str] = ()) -> dict[str, Any]:
+    """The fields of a body from a command's `locals()`.
+
+    Args:
+        leave: Parameters that are no fields; `ctx` never is.
+        nullable: Fields whose text `none` is null.
+    """
+    body = {
+        name: value
+        for name, value in given.items()
+        if value is not None and value != [] and name not in leave and name != "ctx"
+    }
+    dhcp = {name: body.pop(f"dhcp_{name}") for name in _DHCP if f"dhcp_{name}" in body}
+    if dhcp:
+        body["dhcp"] = _dhcp(dhcp)
+    return {name: None if value == NONE and name in nullable else value for name, value in body.items()}
+
+
+_DHCP: Final = ("enabled", "lease_time", "authoritative", "option")
+
+
+def _dhcp(fields: dict[str, Any]) -> dict[str, Any]:
+    pairs = [each.partition("=") for each in fields.pop("option", ())]
+    for name, equals, _ in pairs:
+        if not (name and equals):
+            raise BadParameter("write OPTION=VALUE", param_hint="--dhcp-option")
+    options: dict[str, Any] = {}
+    for name, _, value in pairs:
+        said = value.split(",") if "," in value and not value.startswith("hex:") else value
+        options[name] = said
+    return {**fields, "options": options} if options else fields

@@ -1,0 +1,210 @@
+"""Commands that ask the service: the options that all of them have, where the service is, and the exit status."""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, cast
+
+from typer import Context, Exit, Option, Typer
+from typer.core import TyperCommand
+from typer.main import get_command
+
+from tenure.client.client import Client, connect
+from tenure.client.problems import AnswerLost, Unreachable
+from tenure.errors import TenureError
+
+REFUSED: Final = 1
+WRONG_USAGE: Final = 2
+NO_ANSWER: Final = 3
+
+_PANEL: Final = "Every command"
+_ADMIN_TOKEN: Final = "admin-token"
+_DEFAULT_URL: Final = "http://127.0.0.1:8080"
+_DEFAULT_DATA: Final = "tenure-data"
+Shared = tuple[Callable[..., None], ...]
+_ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+class Session:
+    """One command's run: what was said about the service, and the client that follows from it.
+
+    Attributes:
+        json: Whether a program reads the output.
+        dry_run: Whether a change is only tried.
+        if_match: The revision that a change is meant for.
+    """
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self.json = bool(options.get("json"))
+        self.dry_run = bool(options.get("dry_run"))
+        self.if_match: int | None = options.get("if_match")
+        self._options = options
+
+    @cached_property
+    def client(self) -> Client:
+        """The client; nothing was sent yet."""
+        return connect(self.url, self._token)
+
+    @property
+    def change(self) -> dict[str, Any]:
+        """What the calls that change something are told besides their fields."""
+        return {"dry_run": self.dry_run}
+
+    @property
+    def edit(self) -> dict[str, Any]:
+        """The same for a change of something that is there."""
+        return {"dry_run": self.dry_run, "if_match": self.if_match}
+
+    @cached_property
+    def url(self) -> str:
+        """Where the service is."""
+        said = self._options.get("url") or os.environ.get("TENURE_URL")
+        if said:
+            return str(said)
+        if self._file or os.environ.get("TENURE_API"):
+            api = self._settings.api
+            return f"http://{type(api)(_ANY.get(api.address, api.address), api.port)}"
+        return _DEFAULT_URL
+
+    @property
+    def data(self) -> Path:
+        """The data directory of a service on this machine."""
+        said = self._options.get("data") or os.environ.get("TENURE_DATA")
+        if said:
+            return Path(said)
+        return Path(self._settings.data if self._file else _DEFAULT_DATA)
+
+    @property
+    def _token(self) -> str | None:
+        said = self._options.get("token") or os.environ.get("TENURE_TOKEN")
+        if said:
+            return str(said)
+        try:
+            return (self.data / _ADMIN_TOKEN).read_text("ascii").strip()
+        except OSError:
+            return None
+
+    @property
+    def _file(self) -> str | None:
+        return self._options.get("config") or os.environ.get("TENURE_CONFIG")
+
+    @cached_property
+    def _settings(self) -> Any:
+        from tenure import settings
+
+        return settings.read({"config": self._file}, os.environ)
+
+
+def session(ctx: Context) -> Session:
+    """The session of a command that runs."""
+    return cast(Session, ctx.obj)
+
+
+def _everywhere(
+    json: Annotated[
+        bool, Option("--json", help="Print one JSON value and nothing else.", rich_help_panel=_PANEL)
+    ] = False,
+    url: Annotated[
+        str | None,
+        Option(
+            metavar="URL",
+            help=f"The service; else TENURE_URL; {_DEFAULT_URL}. unix:PATH is a socket.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    token: Annotated[
+        str | None,
+        Option(
+            metavar="TOKEN",
+            help="Else TENURE_TOKEN, else the file admin-token in the data directory.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    data: Annotated[
+        str | None,
+        Option(
+            metavar="DIR",
+            help=f"Data directory of a service on this machine; else TENURE_DATA; {_DEFAULT_DATA}.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    config: Annotated[
+        str | None,
+        Option(metavar="FILE", help="TOML file of the service's settings; else TENURE_CONFIG.", rich_help_panel=_PANEL),
+    ] = None,
+) -> None:
+    """The options of every command."""
+
+
+def _on_changes(
+    dry_run: Annotated[
+        bool,
+        Option("--dry-run", help="Answer what would happen, and change nothing.", rich_help_panel=_PANEL),
+    ] = False,
+) -> None:
+    """The options of every change."""
+
+
+def _on_edits(
+    if_match: Annotated[
+        int | None,
+        Option(metavar="REVISION", help="Refuse if it has another revision by now.", rich_help_panel=_PANEL),
+    ] = None,
+) -> None:
+    """The options of a change of what is there."""
+
+
+def _options_of(function: Callable[..., None]) -> list[Any]:
+    app = Typer(add_completion=False)
+    app.command()(function)
+    return list(get_command(app).params)
+
+
+class Remote(TyperCommand):
+    """A command that asks the service."""
+
+    shared: ClassVar[Shared] = (_everywhere,)
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        more = [option for function in self.shared for option in _options_of(function)]
+        self._more = [option.name for option in more]
+        self.params = [*self.params, *more]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; a refusal is one sentence on standard error and the exit status."""
+        ctx.obj = Session({name: ctx.params.pop(name) for name in self._more})
+        try:
+            return super().invoke(ctx)
+        except (Unreachable, AnswerLost) as error:
+            raise complained(error, NO_ANSWER) from None
+        except TenureError as error:
+            raise complained(error, WRONG_USAGE if "setting" in error.facts else REFUSED) from None
+
+
+class Change(Remote):
+    """A command that changes something."""
+
+    shared: ClassVar[Shared] = (_on_changes, _everywhere)
+
+
+class Edit(Change):
+    """A command that changes what is there."""
+
+    shared: ClassVar[Shared] = (_on_edits, _on_changes, _everywhere)
+
+
+def complained(error: TenureError, status: int) -> Exit:
+    """Say an error's sentence, and what was allowed, on standard error; the exit to raise."""
+    print(sentence(error), file=sys.stderr)
+    return Exit(status)
+
+
+def sentence(error: TenureError) -> str:
+    """An error in words: its sentence, and what would be right where that can be listed."""
+    allowed = error.facts.get("allowed")
+    more = f" Allowed: {', '.join(map(str, allowed))}." if isinstance(allowed, list) and allowed else ""
+    said = error.message[:1].upper() + error.message[1:]
+    return said.rstrip(".") + "." + more

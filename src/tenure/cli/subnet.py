@@ -1,0 +1,88 @@
+"""`tenure subnet`: prefixes on links."""
+
+from typing import Annotated
+
+from typer import Argument, Context, Option
+
+from tenure.cli.group import example, group, made, offer_delete, offer_show, show_list
+from tenure.cli.options import (
+    DhcpAuthoritative,
+    DhcpEnabled,
+    DhcpLeaseTime,
+    DhcpOption,
+    Limit,
+    NetworkFilter,
+    VrfFilter,
+    sent,
+)
+from tenure.cli.remote import Change, Edit, Remote, session
+
+app = group("subnet", "Subnets: prefixes on links, each of a network.")
+
+Subnet = Annotated[str, Argument(metavar="SUBNET", help="Its id, or its prefix.", show_default=False)]
+Gateway = Annotated[str | None, Option(metavar="IP", help="The router; it has no default.")]
+DnsServers = Annotated[list[str] | None, Option(metavar="IP", help="A DNS server. Repeatable.", show_default=False)]
+Locations = Annotated[
+    list[str] | None, Option(metavar="LOCATION", help="Where it is; everywhere. Repeatable.", show_default=False)
+]
+UseAll = Annotated[
+    bool | None,
+    Option("--use-all-addresses/--no-use-all-addresses", help="Give out network and broadcast address too."),
+]
+Reverse = Annotated[str | None, Option(metavar="MODE", help="plain (default) or off: its reverse zone.")]
+
+
+@app.command(cls=Change, epilog=example("tenure subnet create prod 10.0.3.0/24 --gateway 10.0.3.1 --locations rack-3"))
+def create(
+    ctx: Context,
+    network: Annotated[str, Argument(metavar="NETWORK", help="The network that it is of.", show_default=False)],
+    cidr: Annotated[str, Argument(metavar="PREFIX", help="The prefix, without host bits.", show_default=False)],
+    gateway: Gateway = None,
+    dns_servers: DnsServers = None,
+    locations: Locations = None,
+    use_all_addresses: UseAll = None,
+    reverse: Reverse = None,
+    dhcp_enabled: DhcpEnabled = None,
+    dhcp_lease_time: DhcpLeaseTime = None,
+    dhcp_authoritative: DhcpAuthoritative = None,
+    dhcp_option: DhcpOption = None,
+) -> None:
+    """Put a prefix into a network."""
+    fields = sent(locals(), leave=("network",))
+    asked = session(ctx)
+    made(asked, asked.client.subnets.create(network, **fields, **asked.change))
+
+
+@app.command("list", cls=Remote, epilog=example("tenure subnet list --network prod"))
+def list_(ctx: Context, network: NetworkFilter = None, vrf: VrfFilter = None, limit: Limit = None) -> None:
+    """List subnets."""
+    columns = ("cidr", "network", "vrf", "gateway", "dns_servers", "locations", "id")
+    show_list(session(ctx), session(ctx).client.subnets, columns, limit, network=network, vrf=vrf)
+
+
+@app.command("set", cls=Edit, epilog=example("tenure subnet set 10.0.3.0/24 --gateway 10.0.3.254"))
+def set_(
+    ctx: Context,
+    subnet: Subnet,
+    cidr: Annotated[str | None, Option(metavar="PREFIX", help="Its new prefix: resizes it.")] = None,
+    gateway: Gateway = None,
+    dns_servers: DnsServers = None,
+    locations: Locations = None,
+    use_all_addresses: UseAll = None,
+    reverse: Reverse = None,
+    dhcp_enabled: DhcpEnabled = None,
+    dhcp_lease_time: DhcpLeaseTime = None,
+    dhcp_authoritative: DhcpAuthoritative = None,
+    dhcp_option: DhcpOption = None,
+) -> None:
+    """Change a subnet; `none` empties --gateway, --dns-servers or --locations."""
+    fields = sent(locals(), leave=("subnet",), nullable=("gateway",))
+    for name in ("dns_servers", "locations"):
+        if fields.get(name) == ["none"]:
+            fields[name] = []
+    asked = session(ctx)
+    made(asked, asked.client.subnets.change(subnet, fields, **asked.edit))
+
+
+offer_show(app, lambda asked: asked.client.subnets, "subnet", "10.0.3.0/24")
+offer_delete(app, lambda asked: asked.client.subnets, "subnet", "10.0.3.0/24")

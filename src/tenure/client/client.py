@@ -1,0 +1,260 @@
+"""The service from afar: its operations as calls."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, Self, cast
+
+from tenure.client import requests
+from tenure.client.attempts import Attempts
+from tenure.client.problems import AnswerLost, Unreachable, result_of
+from tenure.client.requests import LONG, Noun, present
+from tenure.client.shapes import BatchItem, Claim, Event, Found, Ready
+from tenure.client.wire import Request, Response, Transport
+
+_PAGE = 1000
+
+
+def connect(
+    url: str = "http://127.0.0.1:8080",
+    token: str | None = None,
+    *,
+    transport: Literal["plain", "pooled"] = "plain",
+    patience: float = 15.0,
+) -> "Client":
+    """A client of the service at `url`; nothing is sent yet.
+
+    Args:
+        url: `http://…`, `https://…`, or `unix:/path` of a socket.
+        transport: `plain` is the standard library's, for one thread; `pooled` is httpx's, for many.
+        patience: Seconds to wait in all between the attempts of one call.
+    """
+    if transport == "pooled":
+        from tenure.client.pooled import PooledTransport
+
+        return Client(PooledTransport(url, token), patience=patience)
+    from tenure.client.plain import PlainTransport
+
+    return Client(PlainTransport(url, token), patience=patience)
+
+
+class Things:
+    """The things of one noun. Each call raises the error of the service (`tenure.errors`), or `Unreachable`."""
+
+    def __init__(self, client: "Client", noun: Noun) -> None:
+        self._client = client
+        self.noun = noun
+
+    def create(
+        self, owner: str | None = None, /, *, dry_run: bool = False, key: str | None = None, **fields: Any
+    ) -> dict[str, Any]:
+        """Make one; `fields` are those of the JSON, None left out. `owner` is the thing that it is of, if any."""
+        path = requests.into(self.noun, owner)
+        made = self._client.change("POST", path, present(fields), dry_run=dry_run, key=key)
+        return cast(dict[str, Any], made)
+
+    def list(self, **filters: Any) -> Iterator[dict[str, Any]]:
+        """All of them that pass the filters, read page by page as they are taken."""
+        return self._client.pages(self.noun.path, **filters)
+
+    def page(self, limit: int = 100, after: str | None = None, **filters: Any) -> dict[str, Any]:
+        """One page: `items`, and `next`, the cursor of the one after."""
+        return self._client.read(self.noun.path, limit=limit, after=after, **filters)
+
+    def show(self, name: str, **query: Any) -> dict[str, Any]:
+        """One of them, by name or id."""
+        return self._client.read(requests.path_of(self.noun, name), **query)
+
+    def change(
+        self, name: str, fields: Mapping[str, Any], *, if_match: int | None = None, dry_run: bool = False
+    ) -> dict[str, Any]:
+        """Change some fields of one; None is a value here. `if_match` is the revision that is to be changed."""
+        path = requests.path_of(self.noun, name)
+        changed = self._client.change("PATCH", path, dict(fields), if_match=if_match, dry_run=dry_run)
+        return cast(dict[str, Any], changed)
+
+    def delete(self, name: str, *, if_match: int | None = None, dry_run: bool = False) -> None:
+        """Delete one."""
+        self._client.change("DELETE", requests.path_of(self.noun, name), if_match=if_match, dry_run=dry_run)
+
+
+class Claims(Things):
+    """Claims: asked for, bound, moved, given back."""
+
+    def bind(self, claim: str, host: str, **how: Any) -> Claim:
+        """Decide a pending claim's addresses near `host`."""
+        return self._act(claim, "bind", {"host": host}, **how)
+
+    def rebind(self, claim: str, host: str, *, renumber: bool = False, **how: Any) -> Claim:
+        """Move a claim to `host`; `renumber` gives it new addresses there."""
+        return self._act(claim, "rebind", {"host": host, "renumber": renumber}, **how)
+
+    def release(self, claim: str, **how: Any) -> Claim:
+        """Give a claim's addresses back; repeatable."""
+        return self._act(claim, "release", None, **how)
+
+    def wait(self, claim: str, seconds: int = 30) -> Claim:
+        """A claim as soon as it is no longer pending, or after 1 to 60 `seconds`."""
+        path = requests.path_of(self.noun, claim)
+        return cast(Claim, self._client.send(requests.read(path, seconds + 30.0, wait=f"{seconds}s")))
+
+    def batch(
+        self, claims: Sequence[Mapping[str, Any]], *, atomic: bool = False, key: str | None = None
+    ) -> "list[BatchItem]":
+        """Make up to 10,000 claims (1,000 if `atomic`): what came of each, in order."""
+        body = {"claims": [dict(claim) for claim in claims], "atomic": atomic}
+        return cast("list[BatchItem]", self._many("/batch", body, key))
+
+    def release_batch(
+        self, releases: Sequence[Mapping[str, Any]], *, atomic: bool = False, key: str | None = None
+    ) -> "list[BatchItem]":
+        """Release up to 10,000 claims, each `{"id"}` or `{"id", "handle"}`: what came of each, in order."""
+        body = {"releases": [dict(each) for each in releases], "atomic": atomic}
+        return cast("list[BatchItem]", self._many("/release-batch", body, key))
+
+    def _many(self, path: str, body: Any, key: str | None) -> Any:
+        return self._client.change("POST", self.noun.path + path, body, key=key, seconds=LONG)["items"]
+
+    def _act(self, claim: str, verb: str, body: Any, **how: Any) -> Claim:
+        path = requests.path_of(self.noun, claim, verb)
+        return cast(Claim, self._client.change("POST", path, body, **how))
+
+
+class Addresses(Things):
+    """Addresses: who holds one, why, and what happened to it."""
+
+    def why(self, ip: str, *, vrf: str | None = None) -> dict[str, Any]:
+        """Why an address was given to its holder."""
+        return self._client.read(requests.path_of(self.noun, ip, "why"), vrf=vrf)
+
+    def history(self, ip: str, *, vrf: str | None = None) -> Iterator[Event]:
+        """What the ledger says about an address, oldest first."""
+        path = requests.path_of(self.noun, ip, "history")
+        return cast(Iterator[Event], self._client.pages(path, vrf=vrf))
+
+
+class Client:
+    """The REST API. `connect` makes one; as a context it closes its connections at the end.
+
+    Attributes:
+        position: Place in the ledger, `epoch:sequence`, that the last answer reflects; `at_least=` of a read on
+            another node waits for it.
+    """
+
+    def __init__(
+        self, transport: Transport, *, patience: float = 15.0, pause: Callable[[float], object] = time.sleep
+    ) -> None:
+        self._transport = transport
+        self._patience = patience
+        self._pause = pause
+        self.position = ""
+        self.vrfs = Things(self, requests.VRFS)
+        self.locations = Things(self, requests.LOCATIONS)
+        self.networks = Things(self, requests.NETWORKS)
+        self.subnets = Things(self, requests.SUBNETS)
+        self.ranges = Things(self, requests.RANGES)
+        self.machines = Things(self, requests.MACHINES)
+        self.claims = Claims(self, requests.CLAIMS)
+        self.addresses = Addresses(self, requests.ADDRESSES)
+        self.blocks = Things(self, requests.BLOCKS)
+        self.zones = Things(self, requests.ZONES)
+        self.tokens = Things(self, requests.TOKENS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def capacity(self, network: str, *, by_location: bool = False) -> dict[str, Any]:
+        """How much of a network there is and is left, by family; with `by_location` for each location too."""
+        path = requests.path_of(requests.NETWORKS, network, "capacity")
+        return self.read(path, by="location" if by_location else None)
+
+    def search(self, words: str, *, limit: int = 100) -> list[Found]:
+        """Open things by address, prefix, MAC in any spelling, name, handle or id; exact matches first."""
+        return cast(list[Found], self.read("/v1/search", q=words, limit=limit)["items"])
+
+    def import_objects(self, items: Sequence[Mapping[str, Any]], *, dry_run: bool = False) -> list[dict[str, Any]]:
+        """Make up to 10,000 objects, each with its `kind`, in one transaction: all of them or none."""
+        body = {"items": [dict(item) for item in items]}
+        made = self.change("POST", "/v1/import", body, dry_run=dry_run, seconds=LONG)
+        return cast(list[dict[str, Any]], made["items"])
+
+    def now(self) -> str:
+        """The end of the ledger now, as `epoch:sequence`."""
+        self.vrfs.page(limit=1)
+        return self.position
+
+    def events(self, after: str | None = None, *, kinds: str | None = None) -> Iterator[Event]:
+        """The ledger after a place, up to its end now."""
+        while True:
+            piece = self.read("/v1/events", after=after, kinds=kinds, limit=_PAGE)
+            yield from piece["items"]
+            after = piece["next"]
+            if after is None:
+                return
+
+    def follow(self, after: str | None = None, *, kinds: str | None = None, wait: int = 30) -> Iterator[Event]:
+        """Every event after a place in the ledger, for ever; each is there as soon as it is recorded.
+
+        Raises:
+            EpochChanged: The ledger started a new epoch: start over.
+        """
+        while True:
+            query = {"after": after, "kinds": kinds, "limit": _PAGE, "wait": f"{wait}s"}
+            piece = self.send(requests.read("/v1/events", wait + 30.0, **query))
+            yield from piece["items"]
+            after = piece["position"]
+
+    def ready(self) -> Ready:
+        """Whether the node can allocate; 503 is an answer here."""
+        return cast(Ready, result_of(self._once(requests.read("/readyz"))._replace(status=200)))
+
+    def read(self, path: str, **query: Any) -> dict[str, Any]:
+        """The answer to a GET."""
+        return cast(dict[str, Any], self.send(requests.read(path, **query)))
+
+    def change(self, method: str, path: str, body: Any = None, **how: Any) -> Any:
+        """The answer to a change; `how` is as of `requests.change`."""
+        return self.send(requests.change(method, path, body, **how))
+
+    def pages(self, path: str, **filters: Any) -> Iterator[dict[str, Any]]:
+        """The items of a list, page by page."""
+        after = None
+        while True:
+            page = self.read(path, limit=_PAGE, after=after, **filters)
+            yield from page["items"]
+            after = page["next"]
+            if after is None:
+                return
+
+    def send(self, request: Request) -> Any:
+        """The result of a request, repeated where that is safe.
+
+        Raises:
+            TenureError: The service's refusal.
+            Unreachable: Nobody answers there.
+            AnswerLost: The connection ended before there was an answer, and the request must not be repeated.
+        """
+        attempts = Attempts(request, self._patience)
+        while True:
+            pause: float | None
+            try:
+                response = self._once(request)
+            except (Unreachable, AnswerLost) as error:
+                pause = attempts.failed(error)
+            else:
+                pause = attempts.heard(response)
+                if pause is None:
+                    return result_of(response)
+            self._pause(pause)
+
+    def _once(self, request: Request) -> Response:
+        response = self._transport.send(request)
+        self.position = response.headers.get("tenure-sequence", self.position)
+        return response
