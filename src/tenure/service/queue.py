@@ -211,4 +211,4 @@ def stopped() -> StoreUnavailable:
 
 
 def _in_flight() -> Conflict:
-    return Conflict("a request with the same idempotency key is still being worked on")
+    return Conflict("a request with the same idempotency key is still being worked on", in_flight=True)
