@@ -16,6 +16,7 @@ from tenure.store.interface import Store
 from tenure.store.sql.store import open_store
 from tenure.surfaces.api.application import create_api
 from tests.service.world import StillClock
+from tests.surfaces.api.documented import check_documented
 
 SECRET = "tenure_admin"
 VIEWER = "tenure_viewer"
@@ -70,7 +71,9 @@ class Site:
         client: httpx.AsyncClient = rest.pop("client", self.client)
         if json is not None:
             rest["json"] = json
-        return self.runner.run(client.request(method, path, **rest))
+        answer = self.runner.run(client.request(method, path, **rest))
+        check_documented(answer)
+        return answer
 
     def get(self, path: str, **rest: Any) -> Any:
         """The value of a read that must succeed."""

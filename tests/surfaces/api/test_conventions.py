@@ -14,12 +14,12 @@ def test_without_a_token_nothing_is_told(site: Site) -> None:
     stranger = site.client_with(None)
     for path in ("/v1/claims", "/v1/nothing", "/metrics"):
         answer = site.ask("GET", path, client=stranger)
-        problem(answer, 401, "unauthenticated")
+        problem(answer, 401, "not_permitted")
         assert answer.headers["www-authenticate"] == "Bearer"
-    problem(site.ask("POST", "/v1/claims", {"network": "prod"}, client=stranger), 401, "unauthenticated")
-    problem(site.ask("GET", "/v1/claims", client=site.client_with("tenure_guess")), 401, "unauthenticated")
+    problem(site.ask("POST", "/v1/claims", {"network": "prod"}, client=stranger), 401, "not_permitted")
+    problem(site.ask("GET", "/v1/claims", client=site.client_with("tenure_guess")), 401, "not_permitted")
     basic = {"Authorization": "Basic dGVudXJlOmFkbWlu"}
-    problem(site.ask("GET", "/v1/claims", client=stranger, headers=basic), 401, "unauthenticated")
+    problem(site.ask("GET", "/v1/claims", client=stranger, headers=basic), 401, "not_permitted")
 
 
 def test_health_needs_no_token(site: Site) -> None:
@@ -38,7 +38,7 @@ def test_documents_are_open_on_loopback_only(site: Site) -> None:
             answer = site.ask("GET", path, client=site.client_with(None, host=host))
             assert answer.status_code == 200
             assert answer.headers["content-type"].startswith(kind)
-        problem(site.ask("GET", path, client=site.client_with(None, host="192.0.2.7")), 401, "unauthenticated")
+        problem(site.ask("GET", path, client=site.client_with(None, host="192.0.2.7")), 401, "not_permitted")
         assert site.ask("GET", path, client=site.client_with(VIEWER, host="192.0.2.7")).status_code == 200
 
 
@@ -61,7 +61,7 @@ def test_a_new_token_is_shown_once_and_a_revoked_one_ends_at_once(site: Site) ->
     assert "token" not in site.get("/v1/tokens")["items"][-1]
     assert made["token"].encode() not in site.store.head().batch.encode()
     assert site.ask("DELETE", f"/v1/tokens/{made['id']}").status_code == 204
-    problem(site.ask("GET", "/v1/claims", client=client), 401, "unauthenticated")
+    problem(site.ask("GET", "/v1/claims", client=client), 401, "not_permitted")
 
 
 def test_the_feed_makes_a_token_that_another_node_revoked_forgotten(site: Site) -> None:
@@ -73,7 +73,7 @@ def test_the_feed_makes_a_token_that_another_node_revoked_forgotten(site: Site) 
     entries = site.store.entries(before, 100)
     assert isinstance(entries[-1].event, TokenRevoked)
     site.app.state.notice(entries)
-    problem(site.ask("GET", "/v1/claims", client=client), 401, "unauthenticated")
+    problem(site.ask("GET", "/v1/claims", client=client), 401, "not_permitted")
 
 
 def test_the_feed_makes_a_name_that_another_node_changed_forgotten(site: Site) -> None:

@@ -8,9 +8,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenure.errors import NotPermitted, TenureError
+from tenure.errors import NotPermitted
 from tenure.surfaces.api.backing import Backing
-from tenure.surfaces.api.problems import InternalError, problem_response
+from tenure.surfaces.api.problems import REFUSALS, InternalError, problem_response
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Gate:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._admit(scope)
-        except TenureError as refused:
+        except REFUSALS as refused:
             response: Response = problem_response(refused)
             response.headers["Connection"] = "close"  # a stranger's body is not read
             await response(scope, receive, send)

@@ -14,7 +14,7 @@ from tenure.model.uses import ClaimAddresses, ReleaseClaim, Submission, Together
 from tenure.surfaces.api.bodies import BATCH_LIMIT, decode
 from tenure.surfaces.api.claims import BOUND, EXAMPLE, RELEASED, ClaimIn, ClaimOut, ReleaseIn, shown, status_of, use_of
 from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.problems import Problem, problem_of
+from tenure.surfaces.api.problems import REFUSALS, HttpError, Problem, Refusal, problem_of
 from tenure.surfaces.api.schemas import Input
 
 NOUN = Noun("claims")
@@ -140,12 +140,12 @@ async def _each(asked: Asked, raws: list[msgspec.Raw], where: str, use_of_raw: _
 
 
 async def _chunk(asked: Asked, raws: list[msgspec.Raw], first: int, use_of_raw: _UseOfRaw) -> list["_Item"]:
-    refused: dict[int, TenureError] = {}
+    refused: dict[int, Refusal] = {}
     submissions: list[Submission] = []
     for place, raw in enumerate(raws):
         try:
             submissions.append(asked.submission(use_of_raw(raw, ""), item=first + place))
-        except TenureError as error:
+        except REFUSALS as error:
             refused[place] = error
     try:
         replies = iter(await asked.submit_all(submissions))
@@ -169,8 +169,8 @@ async def _items(asked: Asked, results: list[Any]) -> list["_Item"]:
     return [_item(each, claims, creating) for each in results]
 
 
-def _item(result: Answer | TenureError, claims: Iterator[ClaimOut], creating: bool) -> "_Item":
-    if isinstance(result, TenureError | Failure):
+def _item(result: Answer | Refusal, claims: Iterator[ClaimOut], creating: bool) -> "_Item":
+    if isinstance(result, TenureError | HttpError | Failure):
         problem = problem_of(result)
         return _Item(status=problem["status"], problem=problem)
     assert isinstance(result, Holding)

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from tenure import __version__
-from tenure.errors import error_classes
+from tenure.model.answers import Failure
 from tenure.surfaces.api.auth import OPEN
 from tenure.surfaces.api.imports import SHAPES
 from tenure.surfaces.api.operations import JSON, Noun, Operation
-from tenure.surfaces.api.problems import PROBLEM, TITLES, Problem, problem_of, status_of
+from tenure.surfaces.api.problems import PROBLEM, TITLES, Problem, Unauthenticated, problem_of, status_of
 from tenure.surfaces.api.schemas import Reference
 
 _REF = "#/components/schemas/{name}"
@@ -163,6 +163,8 @@ def _responses(operation: Operation, schemas: _Schemas) -> Schema:
     by_status: dict[int, list[str]] = {}
     for code in _codes(operation):
         by_status.setdefault(status_of(code), []).append(code)
+    if operation.path not in OPEN:
+        found["401"] = _problem("No token, or one that is not known", [Unauthenticated("Send a token.")])
     for status, codes in sorted(by_status.items()):
         found.setdefault(str(status), _refusal(codes))
     return found
@@ -188,7 +190,7 @@ def _answer_header(description: str, example: str) -> Schema:
 
 
 def _codes(operation: Operation) -> list[str]:
-    codes = list(operation.refusals) if operation.path in OPEN else ["unauthenticated", *operation.refusals]
+    codes = list(operation.refusals)
     if operation.path.startswith("/v1/"):
         codes += _EVERY_CHANGE if operation.changes else _EVERY_READ
     if operation.method == "POST":
@@ -199,9 +201,10 @@ def _codes(operation: Operation) -> list[str]:
 
 
 def _refusal(codes: list[str]) -> Schema:
-    examples = {code: {"value": problem_of(error_classes()[code](TITLES[code] + "."))} for code in codes}
+    return _problem("; ".join(TITLES[code] for code in codes), [Failure(code, TITLES[code] + ".") for code in codes])
+
+
+def _problem(description: str, examples: list[Any]) -> Schema:
+    values = {each.code: {"value": problem_of(each)} for each in examples}
     schema = {"$ref": _REF.format(name="Problem")}
-    return {
-        "description": "; ".join(TITLES[code] for code in codes),
-        "content": {PROBLEM: {"schema": schema, "examples": examples}},
-    }
+    return {"description": description, "content": {PROBLEM: {"schema": schema, "examples": values}}}

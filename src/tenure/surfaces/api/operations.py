@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -17,7 +17,7 @@ from tenure.model.uses import Submission, Use
 from tenure.store.interface import Head
 from tenure.surfaces.api.backing import Backing, epoch_of, place_of, position_of
 from tenure.surfaces.api.bodies import LIMIT, Disconnected, check_media_type, decode, read_body
-from tenure.surfaces.api.problems import problem_response, refusal
+from tenure.surfaces.api.problems import REFUSALS, problem_response, refusal
 from tenure.surfaces.api.schemas import Change, Read
 from tenure.surfaces.api.shape import refuse
 
@@ -206,7 +206,7 @@ class Asked:
 
     def _read_query(self) -> None:
         shape = self.operation.query
-        if not self.request.scope["query_string"]:
+        if not self.request.scope["query_string"] and not any(f.required for f in _fields(shape)):
             self.query = shape()
             return
         sent = dict(self.request.query_params)
@@ -269,7 +269,7 @@ def mount(app: FastAPI, backing: Backing, operation: Operation) -> None:
         try:
             await asked.prepare()
             response = await operation.run(asked)
-        except TenureError as error:
+        except REFUSALS as error:
             response = problem_response(error)
         except Disconnected:
             response = Response(status_code=400)
@@ -310,6 +310,11 @@ def _placed(error: TenureError, where: str) -> TenureError:
     return error
 
 
+@cache
+def _fields(shape: type) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(shape)
+
+
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {}
 
 
@@ -322,7 +327,7 @@ def _decoder(operation: Operation) -> msgspec.json.Decoder[Any]:
 
 def _loosened(sent: dict[str, str], shape: type) -> dict[str, Any]:
     """The parameters that can be read one by one as what they should be; the others stay text."""
-    types = {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
+    types = {field.encode_name: field.type for field in _fields(shape)}
     return {name: _lax(value, types[name]) if name in types else value for name, value in sent.items()}
 
 

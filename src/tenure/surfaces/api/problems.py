@@ -1,6 +1,6 @@
 """The one table from error to HTTP's word, and the problem that carries it (RFC 9457)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.responses import Response
@@ -11,35 +11,59 @@ from tenure.model.answers import Failure
 PROBLEM = "application/problem+json"
 
 
-class HttpError(errors.RequestError):
-    """Something that HTTP alone knows; never leaves this surface."""
+class HttpError(Exception):
+    """Something that HTTP alone knows; it is no error of Tenure's tree and never leaves this surface."""
+
+    code: ClassVar[str]
+
+    def __init__(self, message: str, /, **facts: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = facts
 
 
 class Malformed(HttpError):
     """The body is no JSON."""
 
+    code = "malformed"
+
 
 class TooLarge(HttpError):
     """The body is longer than this path takes; fact `limit` in bytes."""
+
+    code = "too_large"
 
 
 class UnsupportedMediaType(HttpError):
     """The body is of another kind than JSON."""
 
+    code = "unsupported_media_type"
+
 
 class MethodNotAllowed(HttpError):
     """This path knows other methods; fact `allowed`."""
 
+    code = "method_not_allowed"
+
 
 class Unauthenticated(HttpError):
-    """No token, or one that is not known."""
+    """No token, or one that is not known: not permitted, as long as nobody says who asks."""
+
+    code = "not_permitted"
 
 
 class InternalError(HttpError):
     """A broken invariant: a bug of Tenure's."""
 
+    code = "internal_error"
 
-STATUS: dict[type[errors.TenureError], int] = {
+
+REFUSALS = (errors.TenureError, HttpError)
+"""Whatever is answered as a problem."""
+
+Refusal = errors.TenureError | HttpError
+
+STATUS: dict[type[Refusal], int] = {
     errors.InvalidValue: 422,
     errors.KeyReused: 422,
     errors.NotFound: 404,
@@ -77,7 +101,6 @@ TITLES = {
     "outcome_unknown": "It may or may not have happened: repeat it under the same handle or key",
     "store_unavailable": "Ask again later: nothing was changed",
     "malformed": "The body is not JSON",
-    "unauthenticated": "A token is needed",
     "method_not_allowed": "This path knows other methods",
     "too_large": "The body is too large",
     "unsupported_media_type": "The body must be JSON",
@@ -86,21 +109,19 @@ TITLES = {
 
 _RETRY_AFTER = {"store_unavailable": "1", "outcome_unknown": "1"}
 _CLASSES = errors.error_classes()
+_HTTP_CLASSES = {cls.code: cls for cls in HttpError.__subclasses__() if cls is not Unauthenticated}
 
 
 def status_of(code: str) -> int:
     """The HTTP status of an error's code; a code that the table does not know is a bug, 500."""
-    cls: Any = _CLASSES.get(code, InternalError)
-    while cls not in STATUS:
-        if cls is errors.TenureError:
-            return 500
-        cls = cls.__mro__[1]
-    return STATUS[cls]
+    cls: Any = _CLASSES.get(code) or _HTTP_CLASSES.get(code, InternalError)
+    known = (each for each in cls.__mro__ if each in STATUS)
+    return STATUS[next(known, InternalError)]
 
 
-def problem_of(error: errors.TenureError | Failure) -> dict[str, Any]:
+def problem_of(error: Refusal | Failure) -> dict[str, Any]:
     """The problem's members: RFC 9457's, the code, and the error's facts."""
-    status = status_of(error.code)
+    status = STATUS[type(error)] if isinstance(error, HttpError) else status_of(error.code)
     code = error.code if error.code in TITLES else InternalError.code
     reserved = {
         "type": "urn:tenure:problem:" + code.replace("_", "-"),
@@ -112,19 +133,19 @@ def problem_of(error: errors.TenureError | Failure) -> dict[str, Any]:
     return reserved | {name: fact for name, fact in error.facts.items() if name not in reserved}
 
 
-def problem_response(error: errors.TenureError | Failure) -> Response:
+def problem_response(error: Refusal | Failure) -> Response:
     """The error as an answer of HTTP, with the headers that its status wants."""
     headers = {}
     if error.code in _RETRY_AFTER:
         headers["Retry-After"] = str(error.facts.get("retry_after", _RETRY_AFTER[error.code]))
-    if error.code == "unauthenticated":
+    if isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
-    if error.code == "method_not_allowed":
-        headers["Allow"] = ", ".join(error.facts.get("allowed", ()))  # type: ignore[arg-type]
-    if error.code == "too_large":
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = ", ".join(error.facts["allowed"])
+    if isinstance(error, TooLarge):
         headers["Connection"] = "close"  # the rest of the body is not read
-    body = msgspec.json.encode(problem_of(error), enc_hook=str)
-    return Response(body, status_of(error.code), headers, PROBLEM)
+    problem = problem_of(error)
+    return Response(msgspec.json.encode(problem, enc_hook=str), problem["status"], headers, PROBLEM)
 
 
 def refusal(failure: Failure) -> errors.TenureError:
