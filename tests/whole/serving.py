@@ -41,10 +41,14 @@ class Serving(Process):
         super().__init__([*command, *places, *options], env=env)
         self.data = data
         if ready:
-            self.wait_line(r"^ready$")
-            self.url = self.wait_line(r"^api (http://\S+)")[1]
-            address, port = self.wait_line(r"^dns (\S+):(\d+) ").groups()
-            self.dns = (address, int(port))
+            self.wait_ready()
+
+    def wait_ready(self) -> None:
+        """Wait until everything is listened on."""
+        self.wait_line(r"^ready$")
+        self.url = self.wait_line(r"^api (http://\S+)")[1]
+        address, port = self.wait_line(r"^dns (\S+):(\d+) ").groups()
+        self.dns = (address, int(port))
 
     @property
     def roles(self) -> dict[str, int]:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 GRACE: Final = 4.0
 """Seconds that each of the two groups has to end after SIGTERM: ten for the whole, with what is between."""
 _CALM: Final = 2.0
-_SLOWEST: Final = 10.0
+_SLOWEST: Final = 5.0
 _FIRST_RETRY: Final = 0.05
 
 Say = Callable[[str], None]
