@@ -13,7 +13,7 @@ from tests.house.sources import PACKAGE, ROOT, Function, Source, lines_of, sourc
 FILE_LINES, FUNCTION_LINES, MEDIAN_LINES = 500, 60, 10
 EMPTY_WORDS = {"utils", "util", "helpers", "helper", "common", "base", "manager", "misc"}
 CLOCKS = re.compile(r"(^|\.)(datetime\.(now|utcnow|today)|date\.today|time\.time(_ns)?)$")
-WITH_A_CLOCK = ("app.py", "cli/", "testing/")
+WITH_A_CLOCK = ("app/", "cli/", "testing/")
 
 # One letter of each is in brackets, so that this file does not hold them itself.
 PLACES = re.compile(r"/wor[k]/|/far[m]\b|/roo[t]/|pyp[i]\.(org|python)|pythonhoste[d]|npmj[s]")
