@@ -357,8 +357,8 @@ def upkeep_is_one_nodes(world: World) -> None:
 
     first, second = (upkeep.Upkeep(node.store, world.clock, owner, submit) for owner in ("one", "two"))
     closed = first.step()
-    for _ in range(1500):
-        world.clock.pause(58)
+    for _ in range(49):
+        world.clock.pause(1800)
         node.writer.step()
         closed += first.step()
         assert second.step() == 0

@@ -7,8 +7,7 @@ Every node computes the same from the same entries.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from ipaddress import IPv4Address, IPv6Address
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -19,8 +18,9 @@ from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.naming import records, serial
-from tenure.naming.hostnames import fqdn
-from tenure.net.addresses import Address, parse_address, parse_prefix
+from tenure.naming.hostnames import fqdn, wire
+from tenure.naming.reverse import pointer_name
+from tenure.net.addresses import number_of, parse_prefix
 from tenure.service.zoning import pointer_zone
 from tenure.store.interface import Named, Snapshot
 
@@ -56,15 +56,19 @@ class Link(NamedTuple):
     length: int
     reverse: bool
 
-    def records(self, address: Address, hostname: str, named: ZoneNamed) -> Iterator[tuple[str, Record]]:
-        """Zone id and record of everything that one named address means."""
-        name = fqdn(hostname, self.domain)
-        if self.forward is not None:
-            yield self.forward, records.forward(name, address, self.ttl)
-        if self.reverse:
-            zone = pointer_zone(named, self.vrf, self.version, int(address), self.length)
-            if zone is not None:
-                yield zone.id, records.pointer(address, name, self.ttl)
+    def name(self, hostname: str) -> str:
+        """The absolute name of a host here."""
+        return fqdn(hostname, self.domain)
+
+    def forward_record(self, number: int, name: str) -> Record:
+        """The A or AAAA record of an address, given by its number: what `naming.records.forward` makes."""
+        if self.version == 4:
+            return Record(name, records.A, self.ttl, number.to_bytes(4, "big"))
+        return Record(name, records.AAAA, self.ttl, number.to_bytes(16, "big"))
+
+    def pointer_record(self, number: int, name: str) -> Record:
+        """The PTR record of an address, given by its number: what `naming.records.pointer` makes."""
+        return Record(pointer_name(self.version, number), records.PTR, self.ttl, wire(name))
 
 
 def link(subnet: Subnet, network: Network, named: ZoneNamed) -> Link | None:
@@ -76,6 +80,25 @@ def link(subnet: Subnet, network: Network, named: ZoneNamed) -> Link | None:
     forward = None if zone is None else zone.id
     reverse = subnet.reverse != "off"
     return Link(subnet.vrf, network.domain, network.ttl, forward, prefix.version, prefix.prefixlen, reverse)
+
+
+class PointerZones:
+    """The reverse zone of each address, looked up once for all addresses of a zone, while no zone comes or goes."""
+
+    def __init__(self, named: ZoneNamed) -> None:
+        self._named = named
+        self._known: dict[tuple[str, int, int, int], str | None] = {}
+
+    def of(self, found: Link, number: int) -> str | None:
+        """Id of the zone that the pointer of an address on `found` is in; None where there is none."""
+        if not found.reverse:
+            return None
+        step = 8 if found.version == 4 else 4
+        key = (found.vrf, found.version, found.length, number >> step)
+        if key not in self._known:
+            zone = pointer_zone(self._named, found.vrf, found.version, number, found.length)
+            self._known[key] = None if zone is None else zone.id
+        return self._known[key]
 
 
 class Move(NamedTuple):
@@ -118,7 +141,7 @@ class Notes:
         self._changes: dict[str, list[records.Change]] = {}
         self._whole: dict[str, Zone | None] = {}
         self._created: set[str] = set()
-        self._links: dict[str, Link | None] = {}
+        self._forget()
 
     def note(self, events: Sequence[e.Event]) -> None:
         """Take in the events of one change, after they were reduced.
@@ -127,11 +150,11 @@ class Notes:
             InvalidValue: A name would be longer than names can be; nothing was taken in.
         """
         if not all(type(event) in _OF_ADDRESSES for event in events):
-            self._links.clear()
+            self._forget()
         try:
             found = [change for event in events for change in self._of(event, events)]
         except InvalidValue:
-            self._links.clear()  # what was looked up is about to be taken back
+            self._forget()  # what was looked up is about to be taken back
             raise
         for zone, change in found:
             self._changes.setdefault(zone, []).append(change)
@@ -169,6 +192,11 @@ class Notes:
             return zone.serial
         return first(zone) if zone.id in self._created else serial.step(serials[zone.id])
 
+    def _forget(self) -> None:
+        """Look everything up again: the inventory is not what it was."""
+        self._links: dict[str, Link | None] = {}
+        self._pointers = PointerZones(self._state.zone_named)
+
     def _note_zone(self, event: e.Event) -> None:
         if isinstance(event, e.ZoneCreated):
             self._created.add(event.zone.id)
@@ -187,8 +215,13 @@ class Notes:
         found = self._link(held.subnet, events)
         if found is None:
             return
-        for zone, record in found.records(parse_address(held.ip), held.hostname, self._state.zone_named):
-            yield zone, ("add" if isinstance(event, e.AddressAllocated) else "remove", record)
+        number, name = number_of(held.ip), found.name(held.hostname)
+        what: Literal["add", "remove"] = "add" if isinstance(event, e.AddressAllocated) else "remove"
+        if found.forward is not None:
+            yield found.forward, (what, found.forward_record(number, name))
+        zone = self._pointers.of(found, number)
+        if zone is not None:
+            yield zone, (what, found.pointer_record(number, name))
 
     def _link(self, subnet_id: str, events: Sequence[e.Event]) -> Link | None:
         if subnet_id not in self._links:
@@ -214,51 +247,29 @@ def zone_contents(snapshot: Snapshot) -> Iterator[tuple[Zone, Iterator[Record]]]
     links = {subnet.id: link(subnet, networks[subnet.network], named) for subnet in snapshot.subnets}
     forward: dict[str, list[Named]] = {}
     reverse: dict[str, list[Named]] = {}
-    pointers = _PointerZones(named)
+    pointers = PointerZones(named)
     for name in snapshot.named():
         found = links[name.subnet]
         if found is None:
             continue
         if found.forward is not None:
             forward.setdefault(found.forward, []).append(name)
-        zone_id = pointers.of(found, name.number) if found.reverse else None
+        zone_id = pointers.of(found, name.number)
         if zone_id is not None:
             reverse.setdefault(zone_id, []).append(name)
     for zone in snapshot.zones:
         yield zone, _contents(forward.pop(zone.id, ()), reverse.pop(zone.id, ()), links)
 
 
-class _PointerZones:
-    """The reverse zone of each address, looked up once for all addresses of a zone."""
-
-    def __init__(self, named: ZoneNamed) -> None:
-        self._named = named
-        self._known: dict[tuple[str, int, int, int], str | None] = {}
-
-    def of(self, found: Link, number: int) -> str | None:
-        step = 8 if found.version == 4 else 4
-        key = (found.vrf, found.version, found.length, number >> step)
-        if key not in self._known:
-            zone = pointer_zone(self._named, found.vrf, found.version, number, found.length)
-            self._known[key] = None if zone is None else zone.id
-        return self._known[key]
-
-
 def _contents(forward: Iterable[Named], reverse: Iterable[Named], links: dict[str, Link | None]) -> Iterator[Record]:
-    for made, names in ((_forward, forward), (_pointer, reverse)):
-        for name in names:
-            found = links[name.subnet]
-            if found is not None:
-                address = (IPv4Address if found.version == 4 else IPv6Address)(name.number)
-                yield made(address, fqdn(name.hostname, found.domain), found.ttl)
-
-
-def _forward(address: Address, name: str, ttl: int) -> Record:
-    return records.forward(name, address, ttl)
-
-
-def _pointer(address: Address, name: str, ttl: int) -> Record:
-    return records.pointer(address, name, ttl)
+    for name in forward:
+        found = links[name.subnet]
+        if found is not None:
+            yield found.forward_record(name.number, found.name(name.hostname))
+    for name in reverse:
+        found = links[name.subnet]
+        if found is not None:
+            yield found.pointer_record(name.number, found.name(name.hostname))
 
 
 def _deleted_subnet(subnet_id: str, events: Sequence[e.Event]) -> Subnet:
