@@ -27,7 +27,7 @@ class ApiView:
 
     async def load(self) -> str:
         """Nothing is kept of the ledger but what was read; all of it is forgotten."""
-        self._app.state.forget_tokens()
+        self._app.state.forget()
         return ""
 
     async def apply(self, committed: Committed) -> None:
@@ -37,7 +37,7 @@ class ApiView:
 
     def settle(self, ready: bool) -> None:
         """What was remembered while this process did not follow may be wrong."""
-        self._app.state.forget_tokens()
+        self._app.state.forget()
         if ready:
             self._caught_up()
 

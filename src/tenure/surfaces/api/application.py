@@ -68,7 +68,7 @@ def create_api(
 
     `app.state.notice(entries)` is to be called with what the feed brings: tokens and names that changed are
     forgotten, and callers that wait look again. `app.state.forget_token(id)` and `app.state.forget_tokens()`
-    forget at once.
+    forget at once, and `app.state.forget()` all that was read.
 
     Args:
         doors: The way to the writer.
@@ -93,6 +93,12 @@ def create_api(
         backing.bell.ring()
 
     app.state.notice = notice
+
+    def forget() -> None:
+        backing.tokens.forget()
+        backing.names.forget()
+
+    app.state.forget = forget
     app.state.forget_token = backing.tokens.forget
     app.state.forget_tokens = backing.tokens.forget
     app.state.backing = backing
