@@ -166,6 +166,14 @@ def test_a_writer_that_idles_with_the_lock_is_stopped_by_the_server(scribe: Scri
     assert scribe.store.head().sequence == 4
 
 
+def test_who_loads_a_snapshot_may_compute_for_longer_than_a_writer_may_idle(
+    scribe: Scribe, open_store: OpenStore, admin: psycopg.Connection[Any]
+) -> None:
+    with open_store(bound=0.05).snapshot() as now:
+        admin.execute("SELECT pg_sleep(0.2)")
+        assert list(now.held(START)) == []
+
+
 def test_a_writer_frozen_in_the_middle_of_a_copy_is_ended_by_the_next(scribe: Scribe, postgres_url: str) -> None:
     """The server waits for its rows, is not idle, and times nothing out."""
     with psycopg.connect(postgres_url) as frozen:

@@ -1,8 +1,10 @@
 """The store on SQLite: the contract, and what is its own."""
 
 import multiprocessing
+import resource
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from sqlalchemy import create_engine
 
 from tenure.engine.facts import Wanted
-from tenure.errors import StoreUnavailable
+from tenure.errors import OutcomeUnknown, StoreUnavailable
 from tenure.model import events as e
 from tenure.model.machines import Machine
 from tenure.model.placement import Block
@@ -143,6 +145,31 @@ def test_a_lock_held_too_long_is_unavailable(open_store: OpenStore) -> None:
     store.prepare()
     with store.turn(), pytest.raises(StoreUnavailable, match="locked"), other.turn():
         pass
+
+
+@contextmanager
+def no_file_grows_beyond(size: int) -> Iterator[None]:
+    """The kernel refuses to write past it, as a full disk does (Python ignores the signal)."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_commit_that_cannot_be_written_has_an_unknown_outcome(open_store: OpenStore, path: Path) -> None:
+    scribe = Scribe(open_store())
+    scribe.store.prepare()
+    scribe.write(*x.SITE)
+    place = e.LocationCreated(location=Location(x.ident(9), "r1", "rack"))
+    with pytest.raises(OutcomeUnknown), scribe.store.turn() as turn:
+        batch = scribe.batch(3, [place])
+        turn.apply(batch)
+        with no_file_grows_beyond(path.with_name("ledger.db-wal").stat().st_size):
+            turn.commit()
+    assert not scribe.store.committed(batch.id)
+    assert scribe.write(place).entries[0].sequence == 4
 
 
 def test_closed_rows_stay(open_store: OpenStore, path: Path) -> None:

@@ -57,6 +57,10 @@ class Database(Protocol):
         """A connection for a transaction that sees one moment."""
         ...
 
+    def patient(self, raw: Any) -> None:
+        """Let the reading transaction at hand pause: whoever loads a million rows computes between them."""
+        ...
+
     def keys(self, *columns: str) -> str:
         """A FROM item named `k` that holds the given keys; a column is `name type`."""
         ...
@@ -167,6 +171,9 @@ class Sqlite:
     def now(self, raw: Any) -> datetime:
         """The node's clock."""
         return self._clock()
+
+    def patient(self, raw: Any) -> None:
+        """Nothing times out."""
 
     def keys(self, *columns: str) -> str:
         """One JSON array of arrays; bytes travel in hexadecimal."""

@@ -76,7 +76,11 @@ def beginning(column: ColumnElement[Any], q: str) -> ColumnElement[bool]:
 
 
 def _beyond(key: tuple[ColumnElement[Any], ...], values: list[Any]) -> ColumnElement[bool]:
-    return key[0] > values[0] if len(key) == 1 else tuple_(*key) > tuple_(*values)
+    """What comes after `values`; its first column alone too, which is what an index of it can begin with."""
+    if len(key) == 1:
+        after: ColumnElement[bool] = key[0] > values[0]
+        return after
+    return and_(key[0] >= values[0], tuple_(*key) > tuple_(*values))
 
 
 def _cursor(values: tuple[Any, ...]) -> str:

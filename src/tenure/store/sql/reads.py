@@ -118,13 +118,15 @@ class SqlReads:
         c = t.allocations.c
         query = select(*ALLOCATION).where(_held_or_cooling(state, now))
         if network:
-            query = query.join(t.subnets, t.subnets.c.id == c.subnet).where(t.subnets.c.network == network)
+            inside = select(t.subnets.c.id).where(t.subnets.c.network == network, t.subnets.c.until.is_(None))
+            query = query.where(c.subnet.in_(inside))
         if location:
             query = query.join(t.claims, t.claims.c.id == c.claim).where(t.claims.c.host.in_(_below(location)))
         query = query.where(_matches(q)) if q else query
+        key = (c.subnet, c.address, c.id) if state == "cooling" else (c.subnet, c.address)
         with self._seen() as at:
             of = lambda rows: known_addresses(at, [r.allocation_of(row) for row in rows])  # noqa: E731
-            return at.page(query, (c.subnet, c.address, c.id), after, limit, of)
+            return at.page(query, key, after, limit, of)
 
     def blocks(self, after: str = "", limit: int = 100, *, network: str = "", location: str = "") -> Page[OwnedBlock]:
         """Open blocks with their use."""

@@ -85,6 +85,7 @@ class SqlStore:
     def snapshot(self) -> Iterator[SqlSnapshot]:
         """Everything as of one moment."""
         with self._reading() as raw:
+            self._db.patient(raw)
             yield SqlSnapshot(self._db, raw)
 
     @contextmanager
