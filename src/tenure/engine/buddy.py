@@ -55,7 +55,7 @@ class Buddy:
         Raises:
             AssertionError: Some of it is not free.
         """
-        around = self._around(first, length)
+        around = self.around(first, length)
         if around is None:
             raise AssertionError(f"{first}/{length} is not free in {self.first}/{self.length}")
         start, have = around
@@ -67,7 +67,7 @@ class Buddy:
 
     def shut(self, first: int, length: int) -> None:
         """Take whatever of this piece is free. Cost: up to a look at every free piece."""
-        start = self._around(first, length)
+        start = self.around(first, length)
         if start is not None:
             self.carve(first, length)
             return
@@ -98,8 +98,8 @@ class Buddy:
             yield at, length
             at += 1 << (self.width - length)
 
-    def _around(self, first: int, length: int) -> tuple[int, int] | None:
-        """The free piece that this one lies in."""
+    def around(self, first: int, length: int) -> tuple[int, int] | None:
+        """The free piece that this one lies in, as (first, length), or None."""
         for have in range(length, self.length - 1, -1):
             start = self._start(first, have)
             if start in self._free.get(have, ()):

@@ -184,7 +184,7 @@ def delete_location(use: DeleteLocation, draft: Draft) -> Nothing:
     resolve.matching(place.revision, draft.asked.if_match)
     what = f"location {place.name}"
     vacant(what, [state.locations[c].name for c in state.children.get(place.id, ())])
-    vacant(what, [state.subnets[s].subnet.cidr for s in state.bound_to.get(place.id, ())])
+    vacant(what, [state.subnets[s].subnet.cidr for s in state.prefixes.bound_to.get(place.id, ())])
     holders, count = draft.facts.holders[("location", place.id, "", "")]
     vacant(what, holders, max(count, state.claims_at[place.id]))
     for space in state.subnets.values():

@@ -187,16 +187,11 @@ def _free(draft: Draft, link: Link, client: Client, requested: int | None) -> in
     for number in (None if last is None else number_of(last.ip), requested):
         if number is not None and _may_have(draft, link, client, number):
             return number
-    start = crc32(client.mac.encode())
-    for step in range(8):
-        number = space.free_dynamic(start + step * 7919)
-        if number is not None and draft.state.offers.holder(space.subnet.id, number, draft.moment.now) is None:
-            return number
-    return None
+    return space.free_dynamic(crc32(client.mac.encode()))
 
 
 def _may_have(draft: Draft, link: Link, client: Client, number: int) -> bool:
-    """Whether this client could be given this dynamic address: free or resting after its own lease, not offered away."""
+    """Whether this client could be given this dynamic address: free, or resting after its own lease."""
     space = link.space
     offered = draft.state.offers.holder(space.subnet.id, number, draft.moment.now)
     if offered not in (None, client.mac):

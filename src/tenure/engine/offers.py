@@ -1,16 +1,20 @@
 """Addresses offered in the last minute: memory that no event records, and that may be lost."""
 
+from collections import OrderedDict
 from datetime import datetime, timedelta
+
+from tenure.engine.space import Space
 
 _OFFERED = timedelta(minutes=1)
 _MOST = 65536
 
 
 class Offers:
-    """Addresses offered in the last minute, to whom; bounded, in memory only."""
+    """Addresses offered in the last minute, to whom; bounded, in memory only. The subnet knows that they are."""
 
-    def __init__(self) -> None:
-        self._open: dict[tuple[str, int], tuple[str, datetime]] = {}
+    def __init__(self, subnets: dict[str, Space]) -> None:
+        self._subnets = subnets
+        self._open: OrderedDict[tuple[str, int], tuple[str, datetime]] = OrderedDict()
 
     def holder(self, subnet: str, number: int, now: datetime) -> str | None:
         """The MAC to which an address was offered lately."""
@@ -19,11 +23,22 @@ class Offers:
 
     def note(self, subnet: str, number: int, mac: str, now: datetime) -> None:
         """Remember an offer; the oldest are forgotten where there are too many."""
-        self._open.pop((subnet, number), None)
+        self.forget(subnet, number)
         self._open[subnet, number] = (mac, now + _OFFERED)
-        while len(self._open) > _MOST:
-            del self._open[next(iter(self._open))]
+        self._subnets[subnet].offer(number, open_=True)
+        if len(self._open) > _MOST:
+            self.forget(*next(iter(self._open)))
+
+    def expire(self, now: datetime) -> None:
+        """Forget what was offered more than a minute ago. Amortized O(1) for each."""
+        while self._open:
+            key, (_, until) = next(iter(self._open.items()))
+            if until > now:
+                break
+            self.forget(*key)
 
     def forget(self, subnet: str, number: int) -> None:
-        """The offer was taken."""
-        self._open.pop((subnet, number), None)
+        """The offer was taken, or is over."""
+        found = self._open.pop((subnet, number), None)
+        if found is not None and subnet in self._subnets:
+            self._subnets[subnet].offer(number, open_=False)

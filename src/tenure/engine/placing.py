@@ -1,7 +1,10 @@
 """One address for a claim: which subnet, which block, which address; and the refusals when there is none."""
 
+from collections.abc import Iterable, Iterator
+
 from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
+from tenure.engine.rooms import Offered
 from tenure.engine.space import Space
 from tenure.engine.state import versions
 from tenure.engine.strategies import MOST_CANDIDATES, STRATEGIES, Candidate, View, Wish
@@ -10,7 +13,7 @@ from tenure.model import events as e
 from tenure.model.addressing import Network
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.placement import ROOT, Look
-from tenure.net.addresses import number_of, parse_prefix, prefix_text, text_of
+from tenure.net.addresses import number_of, parse_prefix, text_of
 
 
 def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space | None = None) -> None:
@@ -22,12 +25,12 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
     """
     network = draft.state.networks[claim.network]
     if claim.request.address is not None:
-        space, number = _named(draft, claim.request, network)
+        space, number = _named(draft, claim, network)
         record_address(draft, claim, space, number, _placed(draft, claim, space, number), opens=opens)
         return
-    wish = _wish(draft, claim, network)
-    spaces = [only] if only is not None else _offered(draft, claim.request, network, version, wish)
-    view = View([s for s in spaces if s.available > 0], _Names(draft))
+    wish = wish_of(draft, claim.host, network)
+    spaces = _Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
+    view = View(spaces, lambda owner: _place_name(draft, owner))
     found = _choose(draft, network, wish, view)
     if found is None:
         raise _exhausted(draft, claim, network, version, spaces)
@@ -104,7 +107,7 @@ def name_for(draft: Draft, claim: Claim) -> str | None:
 def name_holder(draft: Draft, hostname: str, network: str, claim: str) -> Allocation | None:
     """The open allocation of another claim that has this name in the network's zone."""
     mine = draft.state.networks[network]
-    for allocation in draft.facts.named.get(hostname, {}).values():
+    for allocation in draft.facts.named[hostname].values():
         other = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
         if allocation.claim != claim and (other.vrf, other.domain) == (mine.vrf, mine.domain):
             return allocation
@@ -129,14 +132,15 @@ def room_to_wait(draft: Draft, request: ClaimRequest) -> None:
     """
     network = draft.state.networks[request.network]
     for version in versions(request.family):
-        subnets = draft.state.spaces(network.id, version)
-        if request.subnet is not None:
-            subnets = [s for s in subnets if s.subnet.id == request.subnet]
-        available = sum(s.available for s in subnets)
         waiting = 0 if network.overcommit else draft.state.waiting[network.id, version]
-        if available < waiting + request.count:
+        available = 0
+        for space in _could_serve(draft, request, network, version):
+            available += space.available
+            if available >= waiting + request.count:
+                break
+        else:
             raise Exhausted(
-                f"network {network.name} has {available} IPv{version} addresses available, {waiting} of them waited for",
+                f"network {network.name} has {available} IPv{version} addresses available, {waiting} of them spoken for",
                 network=network.name,
                 family=f"v{version}",
                 available=available,
@@ -144,25 +148,51 @@ def room_to_wait(draft: Draft, request: ClaimRequest) -> None:
             )
 
 
-def _wish(draft: Draft, claim: Claim, network: Network) -> Wish:
-    path = draft.state.path(claim.host)
+def _could_serve(draft: Draft, request: ClaimRequest, network: Network, version: int) -> Iterable[Space]:
+    """The subnets with room that a claim could be served from, wherever it is bound."""
+    if request.host is None and request.subnet is None:
+        return draft.state.rooms.all(network.id, version)
+    wish = wish_of(draft, request.host, network)
+    return _Serving(draft, network, version, wish, _wanted_subnet(draft, request, wish))
+
+
+def _wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | None:
+    if request.subnet is None:
+        return None
+    space = draft.state.subnets[request.subnet]
+    if not reaches(space, wish):
+        raise Conflict("that subnet does not reach that host", subnet=request.subnet, pointer="/subnet")
+    return space
+
+
+def wish_of(draft: Draft, host: str | None, network: Network) -> Wish:
+    """What a strategy is told of where an address is wanted."""
+    path = draft.state.path(host)
     rack = next((place.id for place in path if place.kind == "rack"), ROOT)
-    return Wish(claim.host or ROOT, rack, tuple(place.id for place in path), network.boundary)
+    return Wish(host or ROOT, rack, tuple(place.id for place in path), network.boundary)
 
 
-def _offered(draft: Draft, request: ClaimRequest, network: Network, version: int, wish: Wish) -> list[Space]:
-    spaces = draft.state.spaces(network.id, version)
-    if request.subnet is not None:
-        spaces = [s for s in spaces if s.subnet.id == request.subnet]
-        if wish.path and not all(_reaches(s, wish) for s in spaces):
-            raise Conflict("that subnet does not reach that host", subnet=request.subnet, pointer="/subnet")
-        return spaces
-    return list(MODELS[network.model](wish, spaces))
+class _Serving:
+    """The subnets with room that may serve a claim of one version, found anew each time they are asked for."""
+
+    __slots__ = ("_model", "_offered", "_only", "_wish")
+
+    def __init__(self, draft: Draft, network: Network, version: int, wish: Wish, only: Space | None) -> None:
+        self._only = only
+        self._wish = wish
+        self._model = MODELS[network.model]
+        self._offered = Offered(draft.state.rooms, network.id, version)
+
+    def __iter__(self) -> Iterator[Space]:
+        if self._only is None:
+            return self._model(self._wish, self._offered)
+        return iter((self._only,) if self._only.available else ())
 
 
-def _reaches(space: Space, wish: Wish) -> bool:
+def reaches(space: Space, wish: Wish) -> bool:
+    """Whether a subnet is where the wish's host is. Without a host, all are."""
     bound = space.subnet.locations
-    return not bound or bool(set(wish.path).intersection(bound))
+    return not bound or not wish.path or bool(set(wish.path).intersection(bound))
 
 
 def _choose(draft: Draft, network: Network, wish: Wish, view: View) -> tuple[Space, int, Candidate] | None:
@@ -186,13 +216,15 @@ def _take(draft: Draft, space: Space, candidate: Candidate) -> int | None:
     return space.pick(space.blocks[int(prefix.network_address), prefix.prefixlen])
 
 
-def _named(draft: Draft, request: ClaimRequest, network: Network) -> tuple[Space, int]:
+def _named(draft: Draft, claim: Claim, network: Network) -> tuple[Space, int]:
+    request = claim.request
     address = str(request.address)
     number = number_of(address)
     version = 6 if ":" in address else 4
     space = draft.state.space_at(network.vrf, version, number)
     if space is None or space.subnet.network != network.id or request.subnet not in (None, space.subnet.id):
         raise InvalidValue(f"{address} is in no subnet that was asked for", pointer="/address", value=address)
+    _may_be_there(draft, claim, network, space, number)
     if space.is_used(number):
         raise AlreadyAllocated(f"{address} belongs to another handle", address=address)
     if number in space.closed:
@@ -205,6 +237,22 @@ def _named(draft: Draft, request: ClaimRequest, network: Network) -> tuple[Space
             cooling_until=resting.isoformat(),
         )
     return space, number
+
+
+def _may_be_there(draft: Draft, claim: Claim, network: Network, space: Space, number: int) -> None:
+    """Refuse a named address that cannot be used where the claim's host is."""
+    address = claim.request.address
+    if not reaches(space, wish_of(draft, claim.host, network)):
+        raise Conflict(f"{address} is of a subnet that does not reach that host", address=address, pointer="/address")
+    block = space.block_at(number)
+    if network.boundary == "hard" and block is not None and block.owner not in (None, claim.host or ROOT):
+        raise Conflict(
+            f"{address} lies in block {block.text} of {_place_name(draft, block.owner)}, and the boundary is hard",
+            address=address,
+            block=block.text,
+            boundary="hard",
+            pointer="/address",
+        )
 
 
 def _kept_for(space: Space, number: int) -> str:
@@ -227,20 +275,20 @@ def _placed(draft: Draft, claim: Claim, space: Space, number: int) -> Why:
     if block is None:
         return Why("explicit", None, None)
     title = "own" if block.owner == (claim.host or ROOT) else "borrowed"
-    return Why("explicit", prefix_text(space.version, block.first, block.length), title)
+    return Why("explicit", block.text, title)
 
 
-def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, spaces: list[Space]) -> Exhausted:
-    elsewhere = sum(s.available for s in draft.state.spaces(network.id, version))
+def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, spaces: Iterable[Space]) -> Exhausted:
+    elsewhere = sum(s.available for s in draft.state.rooms.all(network.id, version))
     host = "no host" if claim.host is None else draft.state.locations[claim.host].name
-    if not spaces:
-        barrier = f"none of its IPv{version} subnets reaches {host}"
-    elif elsewhere and network.boundary == "hard":
-        barrier = f"the boundary is hard and {host} has no room, while {elsewhere} are available elsewhere"
-    elif elsewhere:
-        barrier = f"{elsewhere} are available in subnets that do not reach {host}"
-    else:
+    if not draft.state.families[network.id, version]:
+        barrier = f"it has no IPv{version} subnet"
+    elif not elsewhere:
         barrier = "all its addresses are in use, reserved or resting"
+    elif any(True for _ in spaces):
+        barrier = f"the boundary is {network.boundary}, and of {elsewhere} available none is in a block of {host}"
+    else:
+        barrier = f"{elsewhere} are available, but in no subnet that may serve it"
     return Exhausted(
         f"network {network.name} has no IPv{version} address for {host}: {barrier}",
         network=network.name,
@@ -251,14 +299,6 @@ def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, space
     )
 
 
-class _Names(dict[str, str]):
-    """Names of locations by id, looked up when asked."""
-
-    def __init__(self, draft: Draft) -> None:
-        super().__init__()
-        self._locations = draft.state.locations
-
-    def get(self, key: str, default: str | None = None) -> str | None:  # type: ignore[override]
-        """The location's name."""
-        found = self._locations.get(key)
-        return default if found is None else found.name
+def _place_name(draft: Draft, place: str) -> str:
+    found = draft.state.locations.get(place)
+    return "everybody" if found is None else found.name

@@ -49,7 +49,7 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
         NotFound, InvalidValue: With the field's pointer.
     """
     net = network(state, request.network)
-    subnet = request.subnet and space(state, request.subnet).subnet.id
+    subnet = None if request.subnet is None else space(state, request.subnet).subnet.id
     if subnet is not None and state.subnets[subnet].subnet.network != net.id:
         raise InvalidValue(f"subnet {request.subnet!r} is not of network {net.name}", pointer="/subnet")
     address = None if request.address is None else str(parse_address(request.address, "/address"))
@@ -58,9 +58,9 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
     return ClaimRequest(
         network=net.id,
         subnet=subnet,
-        host=request.host and location(state, request.host).id,
+        host=None if request.host is None else location(state, request.host).id,
         machine=request.machine,
-        mac=request.mac and parse_mac(request.mac, "/mac"),
+        mac=None if request.mac is None else parse_mac(request.mac, "/mac"),
         hostname=request.hostname,
         family=_family(state, net, request, subnet, address),
         address=address,
@@ -79,11 +79,15 @@ def _family(state: State, net: Network, request: ClaimRequest, subnet: str | Non
         if request.family not in (None, said):
             raise InvalidValue(f"{address} is not of family {request.family}", pointer="/family", allowed=[said])
         return said
+    if subnet is not None:
+        said = "v4" if state.subnets[subnet].version == 4 else "v6"
+        if request.family not in (None, said):
+            raise InvalidValue(f"that subnet is not of family {request.family}", pointer="/family", allowed=[said])
+        return said
     if request.family is not None:
         return request.family
-    spaces = [state.subnets[subnet]] if subnet is not None else state.spaces(net.id)
-    offered = {s.version for s in spaces}
-    return "dual" if offered == {4, 6} else "v6" if offered == {6} else "v4"
+    offered = state.families[net.id, 4] > 0, state.families[net.id, 6] > 0
+    return "dual" if offered == (True, True) else "v6" if offered == (False, True) else "v4"
 
 
 def matching(revision: int, if_match: int | None) -> None:

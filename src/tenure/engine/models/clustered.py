@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from tenure.engine.rooms import Offered
 from tenure.engine.space import Space
 from tenure.engine.strategies.view import Wish
 
 
-def spaces(wish: Wish, offered: list[Space]) -> Iterator[Space]:
+def spaces(wish: Wish, offered: Offered[Space]) -> Iterator[Space]:
     """Subnets bound to a place on the host's path, the nearest place first."""
-    for place in wish.path:
-        yield from (space for space in offered if place in space.subnet.locations)
+    return offered.along(wish.path)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
+from tenure.engine.rooms import Offered
 from tenure.engine.space import Space
 from tenure.engine.strategies.view import Wish
 
 
-def spaces(wish: Wish, offered: list[Space]) -> Iterator[Space]:
+def spaces(wish: Wish, offered: Offered[Space]) -> Iterator[Space]:
     """Subnets bound to the host's place first, then those that are everywhere; without a host, all of them."""
-    path = set(wish.path)
-    yield from (space for space in offered if path.intersection(space.subnet.locations))
-    yield from (space for space in offered if not space.subnet.locations)
-    if not path:
-        yield from (space for space in offered if space.subnet.locations)
+    yield from offered.along(wish.path)
+    yield from offered.everywhere()
+    if not wish.path:
+        yield from (space for space in offered.all() if space.subnet.locations)

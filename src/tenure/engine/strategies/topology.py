@@ -10,11 +10,13 @@ Cost: a bounded number of blocks for each subnet, however many there are.
 
 from collections.abc import Iterator
 
+from tenure.engine.blocks import space_of
 from tenure.engine.buddy import Buddy
 from tenure.engine.space import Slice, Space
-from tenure.engine.strategies.view import Candidate, View, Wish, first_of, text
+from tenure.engine.strategies.view import Candidate, View, Wish, first_of
 from tenure.model.placement import Block
 from tenure.model.policy import Title
+from tenure.net.addresses import prefix_text
 
 
 def candidates(wish: Wish, view: View) -> Iterator[Candidate]:
@@ -41,13 +43,13 @@ def _own(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
 def _new(wish: Wish, space: Space) -> Iterator[Candidate]:
     region = first_of(space.rack_open.get(wish.rack))
     if region is not None:
-        yield _cut(wish, space, _uncut(region))
-    largest = space.free.largest()
+        yield _cut(wish, space, space_of(region))
+    largest = space.uncut.largest()
     if largest is not None:
         length = max(space.rack_length, largest)
-        first = space.free.find(length)
+        first = space.uncut.find(length)
         if first is not None:
-            rack = Block(space.subnet.id, text(space, first, length), wish.rack, rack=True)
+            rack = Block(space.subnet.id, prefix_text(space.version, first, length), wish.rack, rack=True)
             yield _block(wish, space, first, max(space.block_length, length), rack)
 
 
@@ -61,14 +63,8 @@ def _cut(wish: Wish, space: Space, uncut: Buddy) -> Candidate:
 
 
 def _block(wish: Wish, space: Space, first: int, length: int, *rack: Block) -> Candidate:
-    cidr = text(space, first, length)
+    cidr = prefix_text(space.version, first, length)
     return Candidate(space.subnet.id, None, cidr, "new", (*rack, Block(space.subnet.id, cidr, wish.owner)))
-
-
-def _uncut(region: Slice) -> Buddy:
-    if region.space is None:
-        raise AssertionError("a rack block without space of its own")
-    return region.space
 
 
 def _borrowed(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
@@ -79,7 +75,7 @@ def _borrowed(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     region = first_of(space.all_open)
     if region is not None:
         view.look(space, region, "a block borrowed of another rack")
-        yield _cut(wish, space, _uncut(region))
+        yield _cut(wish, space, space_of(region))
     anywhere = first_of(space.all_roomy)
     if anywhere is not None:
         view.look(space, anywhere, "borrowed of another rack")
@@ -87,4 +83,4 @@ def _borrowed(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
 
 
 def _in(space: Space, block: Slice, title: Title) -> Candidate:
-    return Candidate(space.subnet.id, space.pick(block), text(space, block.first, block.length), title)
+    return Candidate(space.subnet.id, space.pick(block), block.text, title)

@@ -1,12 +1,11 @@
 """What a strategy is told, what it may look at, and what it answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tenure.engine.space import Slice, Slices, Space
 from tenure.model.placement import Block, Look
 from tenure.model.policy import Boundary, Title
-from tenure.net.addresses import prefix_text
 
 MOST_CANDIDATES = 64
 """A strategy that has not found an address by then has found none."""
@@ -50,26 +49,21 @@ class View:
     """The subnets that may serve a request, best first, with their blocks. Read-only.
 
     Attributes:
-        spaces: The subnets that have an address available.
+        spaces: The subnets that have an address available; found one by one, as they are asked for.
         looks: What was looked at, in order: the lines of `why`.
     """
 
-    __slots__ = ("looks", "names", "spaces")
+    __slots__ = ("_owner_name", "looks", "spaces")
 
-    def __init__(self, spaces: Sequence[Space], names: dict[str, str]) -> None:
+    def __init__(self, spaces: Iterable[Space], owner_name: Callable[[str], str]) -> None:
         self.spaces = spaces
-        self.names = names
         self.looks: list[Look] = []
+        self._owner_name = owner_name
 
     def look(self, space: Space, block: Slice, outcome: str) -> None:
         """Note that a block was looked at, and what came of it."""
-        owner = "nobody" if block.owner is None else self.names.get(block.owner, block.owner or "everybody")
-        self.looks.append(Look(text(space, block.first, block.length), owner, outcome))
-
-
-def text(space: Space, first: int, length: int) -> str:
-    """A block as text: `10.0.3.64/28`."""
-    return prefix_text(space.version, first, length)
+        owner = "nobody" if block.owner is None else self._owner_name(block.owner)
+        self.looks.append(Look(block.text, owner, outcome))
 
 
 def first_of(slices: Slices | None) -> Slice | None:

@@ -1,0 +1,335 @@
+"""What each event makes of the state: one small function an event, and how it is taken back."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tenure.engine.space import Space
+from tenure.model import events as e
+from tenure.model.addressing import Range, Subnet
+from tenure.model.placement import Block
+from tenure.net.addresses import number_of, parse_prefix
+
+if TYPE_CHECKING:
+    from tenure.engine.state import State
+
+Undo = Callable[[], object]
+
+
+def _put(kind: str) -> "Callable[[State, Any], Undo]":
+    """Reducer of `<Kind>Created` and `<Kind>Changed` of a thing that only has to be known."""
+
+    def reduce(state: "State", event: Any) -> Undo:
+        new = getattr(event, kind)
+        things = getattr(state, kind + "s")
+        old = things.get(new.id)
+        _name(state, kind, old, new)
+        things[new.id] = new
+        return lambda: _put_back(state, kind, old, new)
+
+    return reduce
+
+
+def _put_back(state: "State", kind: str, old: Any, new: Any) -> None:
+    things = getattr(state, kind + "s")
+    _name(state, kind, new, old)
+    if old is None:
+        del things[new.id]
+    else:
+        things[new.id] = old
+
+
+def _drop(kind: str) -> "Callable[[State, Any], Undo]":
+    def reduce(state: "State", event: Any) -> Undo:
+        old = getattr(state, kind + "s").pop(getattr(event, kind).id)
+        _name(state, kind, old, None)
+        return lambda: _put_back(state, kind, old, old)
+
+    return reduce
+
+
+def _name(state: "State", kind: str, old: Any, new: Any) -> None:
+    if old is not None:
+        state.names.pop(_name_key(kind, old), None)
+    if new is not None:
+        state.names[_name_key(kind, new)] = new.id
+
+
+def _name_key(kind: str, thing: Any) -> tuple[str, str]:
+    """Names are unique in their kind; a zone's only in its vrf."""
+    return (kind + thing.vrf, thing.name) if kind == "zone" else (kind, thing.name)
+
+
+def _location_put(state: "State", event: e.LocationCreated | e.LocationChanged) -> Undo:
+    new = event.location
+    old = state.locations.get(new.id)
+    if old is not None:
+        state.drop_location(old)
+    state.put_location(new)
+
+    def undo() -> None:
+        state.drop_location(new)
+        if old is not None:
+            state.put_location(old)
+
+    return undo
+
+
+def _location_dropped(state: "State", event: e.LocationDeleted) -> Undo:
+    old = state.locations[event.location.id]
+    state.drop_location(old)
+    return lambda: state.put_location(old)
+
+
+def _network_changed(state: "State", event: e.NetworkChanged) -> Undo:
+    undo = _put("network")(state, event)
+    _retune(state, event.network.id)
+
+    def back() -> None:
+        undo()
+        _retune(state, event.network.id)
+
+    return back
+
+
+def _retune(state: "State", network: str) -> None:
+    """Blocks of the new lengths from now on; those that are owned stay as they are."""
+    for space in state.spaces(network):
+        lengths = state.lengths_of(network, space.version, space.prefix_length)
+        if lengths != (space.block_length, space.rack_length):
+            space.block_length, space.rack_length = lengths
+            space.reshape()
+
+
+def _subnet_created(state: "State", event: e.SubnetCreated) -> Undo:
+    space = state.new_space(event.subnet)
+    _add(state, space)
+    return lambda: _remove(state, space)
+
+
+def _subnet_dropped(state: "State", event: e.SubnetDeleted) -> Undo:
+    space = state.subnets[event.subnet.id]
+    _remove(state, space)
+    return lambda: _add(state, space)
+
+
+def _add(state: "State", space: Space) -> None:
+    state.put_space(space)
+    state.nest(space)
+    space.reshape()
+    state.renest(space)
+
+
+def _remove(state: "State", space: Space) -> None:
+    state.drop_space(space)
+    state.renest(space)
+
+
+def _subnet_changed(state: "State", event: e.SubnetChanged) -> Undo:
+    """A resized subnet has another memory, that shares what is remembered; the first comes back if it is undone."""
+    space, old, new = state.subnets[event.subnet.id], state.subnets[event.subnet.id].subnet, event.subnet
+    if new.cidr == old.cidr:
+        _swap(state, space, space, new)
+        return lambda: _swap(state, space, space, old)
+    resized = state.new_space(new, space.order)
+    resized.adopt(space)
+    _swap(state, space, resized, new)
+    return lambda: _swap(state, resized, space, old)
+
+
+def _swap(state: "State", before: Space, after: Space, subnet: Subnet) -> None:
+    state.drop_space(before)
+    if after is not before:
+        state.renest(before)
+    after.subnet = subnet
+    state.put_space(after)
+    state.nest(after)
+    after.reshape()
+    if after is not before:
+        state.renest(after)
+
+
+def _range_put(state: "State", event: e.RangeCreated | e.RangeChanged) -> Undo:
+    new = event.range
+    old = state.ranges.get(new.id)
+    _set_range(state, new.id, new)
+    return lambda: _set_range(state, new.id, old)
+
+
+def _range_dropped(state: "State", event: e.RangeDeleted) -> Undo:
+    old = state.ranges[event.range.id]
+    _set_range(state, old.id, None)
+    return lambda: _set_range(state, old.id, old)
+
+
+def _set_range(state: "State", id_: str, value: Range | None) -> None:
+    subnet = (value or state.ranges[id_]).subnet
+    space = state.subnets[subnet]
+    for ranges in (state.ranges, space.ranges):
+        if value is None:
+            del ranges[id_]
+        else:
+            ranges[id_] = value
+    space.reshape()
+
+
+def _block_owned(state: "State", event: e.BlockOwned) -> Undo:
+    block = event.block
+    _own(state, block)
+    return lambda: _lose(state, block)
+
+
+def _block_surrendered(state: "State", event: e.BlockSurrendered) -> Undo:
+    block = event.block
+    _lose(state, block)
+    return lambda: _own(state, block)
+
+
+def _own(state: "State", block: Block) -> None:
+    space = state.subnets[block.subnet]
+    prefix = parse_prefix(block.cidr)
+    own = space.own_region if block.rack else space.own_block
+    own(int(prefix.network_address), prefix.prefixlen, block.owner)
+
+
+def _lose(state: "State", block: Block) -> None:
+    space = state.subnets[block.subnet]
+    prefix = parse_prefix(block.cidr)
+    lose = space.lose_region if block.rack else space.lose_block
+    lose(int(prefix.network_address), prefix.prefixlen)
+
+
+def _claim_deferred(state: "State", event: e.ClaimDeferred) -> Undo:
+    claim = event.claim
+    state.count_claim(claim, 1)
+    state.count_waiting(claim, 1)
+
+    def undo() -> None:
+        state.count_claim(claim, -1)
+        state.count_waiting(claim, -1)
+
+    return undo
+
+
+def _claim_bound(state: "State", event: e.ClaimBound) -> Undo:
+    claim, before = event.claim, event.before
+    state.count_waiting(claim, -1)
+    _move_count(state, before, claim.host)
+
+    def undo() -> None:
+        state.count_waiting(claim, 1)
+        _move_count(state, claim.host, before)
+
+    return undo
+
+
+def _claim_rebound(state: "State", event: e.ClaimRebound) -> Undo:
+    claim, before = event.claim, event.before
+    _move_count(state, before, claim.host)
+    return lambda: _move_count(state, claim.host, before)
+
+
+def _move_count(state: "State", old: str | None, new: str | None) -> None:
+    if old is not None:
+        state.claims_at[old] -= 1
+    if new is not None:
+        state.claims_at[new] += 1
+
+
+def _claim_released(state: "State", event: e.ClaimReleased) -> Undo:
+    claim = event.claim
+    waits = claim.bound is None
+    state.count_claim(claim, -1)
+    if waits:
+        state.count_waiting(claim, -1)
+
+    def undo() -> None:
+        state.count_claim(claim, 1)
+        if waits:
+            state.count_waiting(claim, 1)
+
+    return undo
+
+
+def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
+    allocation = event.allocation
+    number = number_of(allocation.ip)
+    space = state.subnets[allocation.subnet]
+    rest = space.take(number)
+    if event.opens:
+        state.count_claim(event.claim, 1)
+
+    def undo() -> None:
+        space.untake(number)
+        if rest is not None:
+            space.rest(number, rest)
+        if event.opens:
+            state.count_claim(event.claim, -1)
+
+    return undo
+
+
+def _released(state: "State", event: e.AddressReleased) -> Undo:
+    allocation = event.allocation
+    number = number_of(allocation.ip)
+    space = state.subnets[allocation.subnet]
+    woken = space.untake(number)
+    cooling = allocation.cooling_until
+    rests = cooling is not None and allocation.until is not None and cooling > allocation.until
+    if rests and cooling is not None:
+        space.rest(number, cooling)
+    if event.closes:
+        state.count_claim(event.claim, -1)
+
+    def undo() -> None:
+        if rests:
+            space.unrest(number)
+        space.take(number, woken)
+        if event.closes:
+            state.count_claim(event.claim, 1)
+
+    return undo
+
+
+def _nothing(state: "State", event: e.Event) -> Undo:
+    return lambda: None
+
+
+REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
+    e.VrfCreated: _put("vrf"),
+    e.VrfChanged: _put("vrf"),
+    e.VrfDeleted: _drop("vrf"),
+    e.LocationCreated: _location_put,
+    e.LocationChanged: _location_put,
+    e.LocationDeleted: _location_dropped,
+    e.NetworkCreated: _put("network"),
+    e.NetworkChanged: _network_changed,
+    e.NetworkDeleted: _drop("network"),
+    e.SubnetCreated: _subnet_created,
+    e.SubnetChanged: _subnet_changed,
+    e.SubnetDeleted: _subnet_dropped,
+    e.RangeCreated: _range_put,
+    e.RangeChanged: _range_put,
+    e.RangeDeleted: _range_dropped,
+    e.MachineCreated: _nothing,
+    e.MachineChanged: _nothing,
+    e.MachineDeleted: _nothing,
+    e.InterfaceCreated: _nothing,
+    e.InterfaceChanged: _nothing,
+    e.InterfaceDeleted: _nothing,
+    e.ZoneCreated: _put("zone"),
+    e.ZoneReshaped: _put("zone"),
+    e.ZoneDeleted: _drop("zone"),
+    e.BlockOwned: _block_owned,
+    e.BlockSurrendered: _block_surrendered,
+    e.ClaimDeferred: _claim_deferred,
+    e.ClaimBound: _claim_bound,
+    e.ClaimRebound: _claim_rebound,
+    e.ClaimReleased: _claim_released,
+    e.AddressAllocated: _allocated,
+    e.AddressReleased: _released,
+    e.AddressDisputed: _nothing,
+    e.LeasePromised: _nothing,
+    e.TokenCreated: _nothing,
+    e.TokenRevoked: _nothing,
+    e.EpochStarted: _nothing,
+}
