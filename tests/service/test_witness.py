@@ -81,3 +81,14 @@ def test_serials_are_saved_once_a_second(tmp_path: Path) -> None:
     assert reopened(tmp_path).serials == {"v/a.": 1}
     witness.save(11.0)
     assert reopened(tmp_path).serials == {"v/a.": 3}
+
+
+def test_a_directory_that_takes_nothing_stops_nobody(tmp_path: Path) -> None:
+    witness = Witness(tmp_path)
+    (tmp_path / "witness.new").mkdir()
+    witness.saw("v/a.", 1)
+    witness.save(10.0)
+    assert "takes nothing" in witness.trouble
+    (tmp_path / "witness.new").rmdir()
+    witness.save(12.0)
+    assert (witness.trouble, reopened(tmp_path).serials) == ("", {"v/a.": 1})

@@ -167,7 +167,7 @@ class Node:
 
 
 class World:
-    """A ledger in a file, and the nodes that write it."""
+    """A ledger in a file, or in the database at a URL, and the nodes that write it."""
 
     def __init__(self, directory: Path, seed: int, url: str | None = None) -> None:
         self.directory = directory

@@ -8,6 +8,8 @@ slots are written by turns, so that a torn one leaves the other.
 
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -32,6 +34,8 @@ class _Note(msgspec.Struct, frozen=True):
 class Witness:
     """One node's memory of the ledger. For the writer's thread.
 
+    A disk that takes nothing more stops nobody: what could not be written is said in `trouble`, and tried again.
+
     Args:
         directory: The data directory, which is there.
     """
@@ -42,6 +46,7 @@ class Witness:
         self._count = 0
         self._saved_at = float("-inf")
         self._unsaved = False
+        self.trouble = ""
         self.head = self._read_head()
         self.serials = self._read_serials()
 
@@ -57,7 +62,8 @@ class Witness:
         self._count += 1
         body = msgspec.json.encode(_Note(self._count, head))
         slot = zlib.crc32(body).to_bytes(4, "big") + len(body).to_bytes(2, "big") + body
-        os.pwrite(self._file, slot.ljust(_SLOT, b"\0"), self._count % 2 * _SLOT)
+        with self._trying():
+            os.pwrite(self._file, slot.ljust(_SLOT, b"\0"), self._count % 2 * _SLOT)
 
     def saw(self, zone: str, serial: int) -> None:
         """Remember a serial, if it is later than the one known of the zone."""
@@ -80,9 +86,18 @@ class Witness:
 
     def _write_serials(self) -> None:
         written = self._serials_path.with_suffix(".new")
-        written.write_bytes(msgspec.json.encode(self.serials))
-        written.replace(self._serials_path)
-        self._unsaved = False
+        with self._trying():
+            written.write_bytes(msgspec.json.encode(self.serials))
+            written.replace(self._serials_path)
+            self._unsaved = False
+
+    @contextmanager
+    def _trying(self) -> Iterator[None]:
+        try:
+            yield
+            self.trouble = ""
+        except OSError as error:
+            self.trouble = f"the data directory takes nothing: {error}"
 
     def _read_head(self) -> Head | None:
         found = [note for at in (0, 1) if (note := _read(os.pread(self._file, _SLOT, at * _SLOT))) is not None]

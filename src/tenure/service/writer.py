@@ -38,7 +38,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         queue: Uses that may wait.
         gather: Uses of one turn.
         chunk: Uses of one batch in a turn; what is left goes behind the others.
-        page: Ledger entries read at once, and the most that a turn catches up with while it holds the lock.
+        page: Ledger entries read at once.
+        behind: The most that a turn catches up with while it holds the lock; more than one turn of another node.
         idle: Seconds after which the writer looks around though nothing waits.
         clock_margin: Seconds added to the last DHCP promise before an address is given to another.
     """
@@ -47,6 +48,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     gather: int = 1024
     chunk: int = 256
     page: int = 1000
+    behind: int = 20_000
     idle: float = 1.0
     clock_margin: int = 5
 
@@ -89,12 +91,13 @@ class Writer:
         self.memory = Memory(witness)
 
     def start(self) -> None:
-        """Load, look whether the ledger is the one that was known, and begin to take turns in a thread.
+        """Begin to take turns in a thread; `open` first, unless the caller did.
 
         Raises:
             StoreUnavailable: The store cannot be read or written now.
         """
-        self.open()
+        if self.memory.head is None:
+            self.open()
         self._thread = threading.Thread(target=self._run, name="writer")
         self._thread.start()
 
@@ -157,7 +160,7 @@ class Writer:
 
     def readiness(self) -> list[str]:
         """Why this node should not be asked now, or only for some things; empty if all is well."""
-        reasons = [self._trouble] if self._trouble else []
+        reasons = [trouble for trouble in (self._trouble, self._witness.trouble) if trouble]
         if self.memory.head is None:
             reasons.append("the state is not loaded")
         if not self._steadiness.trusted:
@@ -271,7 +274,7 @@ class Writer:
         if turn.head.epoch != known.epoch:
             memory.load(self._store)
             memory.start_over()
-        elif turn.head.sequence - known.sequence > self._limits.page and caught_up:
+        elif turn.head.sequence - known.sequence > self._limits.behind and caught_up:
             return False  # others wrote much meanwhile: let them go on while we read it
         elif turn.head.sequence > known.sequence:
             memory.follow(turn.entries(known.sequence))
