@@ -91,7 +91,7 @@ ledger = Table(
     _text("machine", null=True),
     _text("zone", null=True),
     _text("body"),
-    _where("ledger_address", "address IS NOT NULL", "vrf", "address", "sequence"),
+    _where("ledger_address", "address IS NOT NULL", "address", "sequence"),
 )
 
 vrfs = _inventory("vrfs", _text("name"), _open("vrfs_name", "name", unique=True))

@@ -220,7 +220,7 @@ _INDEXES: Final = (
     ("idempotency_time", "idempotency", "time", "", False),
     ("interfaces_mac", "interfaces", "mac", "until IS NULL", True),
     ("interfaces_machine", "interfaces", "machine", "until IS NULL", False),
-    ("ledger_address", "ledger", "vrf address sequence", "address IS NOT NULL", False),
+    ("ledger_address", "ledger", "address sequence", "address IS NOT NULL", False),
     ("locations_name", "locations", "name", "until IS NULL", True),
     ("locations_parent", "locations", "parent", "until IS NULL", False),
     ("machines_location", "machines", "location id", "until IS NULL", False),
