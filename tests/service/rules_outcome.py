@@ -222,11 +222,15 @@ def others_are_followed(world: World) -> None:
 
 
 def deaf_to_others(fault: Fault) -> None:
-    """What others wrote is skipped."""
+    """What others did to addresses is skipped."""
+    follow = memory.Memory._follow_batch
 
     def skip(self: memory.Memory, entries: list[e.Entry]) -> None:
         assert self.head is not None
+        if not any(isinstance(entry.event, e.AddressAllocated) for entry in entries):
+            return follow(self, entries)
         self.head = Head(self.head.epoch, entries[-1].sequence, entries[-1].batch, entries[-1].time)
+        return None
 
     fault.setattr(memory.Memory, "_follow_batch", skip)
 
