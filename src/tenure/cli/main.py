@@ -91,3 +91,7 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our output has seen enough
         sys.stderr.close()
         sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
