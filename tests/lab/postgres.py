@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from select import poll
+from urllib.parse import urlsplit
 
 import psycopg
 from psycopg import sql
@@ -97,6 +98,29 @@ class Cluster:
         with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
         return self.url(name)
+
+    def backup(self, url: str) -> str:
+        """Copy a database file by file, as it is now; every connection to it is cut. The copy's URL."""
+        name = f"tenure_{next(self._numbers)}"
+        self._copy(urlsplit(url).path[1:], name)
+        return self.url(name)
+
+    def restore(self, url: str, backup: str) -> None:
+        """Put a copy back where its original is, whoever uses that."""
+        old, new = (urlsplit(each).path[1:] for each in (url, backup))
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(old)))
+        self._copy(new, old)
+
+    def _copy(self, source: str, target: str) -> None:
+        allow = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(allow.format(sql.Identifier(source), sql.SQL("false")))
+            others = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s"
+            connection.execute(others, (source,))
+            names = sql.Identifier(target), sql.Identifier(source)
+            connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
+            connection.execute(allow.format(sql.Identifier(source), sql.SQL("true")))
 
     def remove(self) -> None:
         """Kill it and remove its directory."""
