@@ -1,4 +1,4 @@
-"""First starts: two `tenure serve` on one new PostgreSQL make one site, and each one's DNS follows the other's changes."""
+"""First starts: two `tenure serve` on one new PostgreSQL make one site, and each follows what the other changes."""
 
 from pathlib import Path
 
