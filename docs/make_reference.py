@@ -18,8 +18,8 @@ _CONVENTIONS = """\
 Made from the same operations that serve, by `docs/make_reference.py`. The whole document, with every schema, is
 `/openapi.json` (OpenAPI 3.1), and a page to read is `/docs`.
 
-- **Who asks.** `Authorization: Bearer TOKEN` on everything but `/healthz` and `/readyz`; `/docs` and `/openapi.json` are
-  open on loopback. A viewer may read, an admin may change.
+- **Who asks.** `Authorization: Bearer TOKEN` on everything but `/healthz` and `/readyz`; `/docs` and `/openapi.json`
+  are open on loopback. A viewer may read, an admin may change.
 - **Errors** are `application/problem+json` (RFC 9457) with a stable `code`, a JSON `pointer` to the field and the
   `allowed` values where they can be listed; [errors](errors.md) has them all. Unknown fields and parameters are refused
   by name; so is a field of a later release.

@@ -133,6 +133,8 @@ def test_another_media_type_is_refused(site: Site) -> None:
             site.ask("POST", "/v1/claims", content=body, headers={"Content-Type": kind}), 415, "unsupported_media_type"
         )
     problem(site.ask("POST", "/v1/claims", content=body), 415, "unsupported_media_type")
+    packed = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    problem(site.ask("POST", "/v1/claims", content=body, headers=packed), 415, "unsupported_media_type")
     kind = "application/json; charset=utf-8"
     assert site.ask("POST", "/v1/claims", content=body, headers={"Content-Type": kind}).status_code == 201
 

@@ -105,6 +105,11 @@ def test_every_answer_carries_its_place_in_the_ledger(site: Site) -> None:
     assert stranger.headers["tenure-sequence"]
 
 
+def test_the_first_answer_of_a_process_knows_its_place_too(bare: Site) -> None:
+    answer = bare.ask("GET", "/v1/claims", client=bare.client_with(None))
+    assert int(answer.headers["tenure-sequence"].partition(":")[2]) == bare.sequence
+
+
 def test_a_read_waits_until_the_node_has_caught_up(site: Site) -> None:
     epoch, _, place = site.ask("GET", "/v1/claims").headers["tenure-sequence"].partition(":")
     site.get(f"/v1/claims?at_least={epoch}:{place}")

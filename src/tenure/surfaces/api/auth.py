@@ -2,13 +2,14 @@
 
 import ipaddress
 import logging
+from contextlib import suppress
 from time import perf_counter
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenure.errors import NotPermitted
+from tenure.errors import NotPermitted, StoreUnavailable
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.problems import REFUSALS, InternalError, problem_response
 
@@ -65,6 +66,9 @@ class Gate:
 
     async def _admit(self, scope: Scope) -> None:
         path = scope["path"]
+        if not self._backing.position and path != "/healthz":  # which asks no database
+            with suppress(StoreUnavailable):
+                await self._backing.locate()
         if path in OPEN or (path in OPEN_ON_LOOPBACK and on_loopback(scope)):
             return
         token = await self._backing.tokens.bearer(_authorization(scope))
@@ -74,7 +78,7 @@ class Gate:
 
     def _stamp(self, message: Message) -> None:
         headers = MutableHeaders(scope=message)
-        if "tenure-sequence" not in headers:
+        if "tenure-sequence" not in headers and self._backing.position:
             headers["Tenure-Sequence"] = self._backing.position
 
 

@@ -124,6 +124,16 @@ class Backing:
         if place_of(position) > place_of(self.position) or epoch_of(position) != epoch_of(self.position):
             self.position = position
 
+    async def locate(self) -> Head:
+        """The end of the ledger now.
+
+        Raises:
+            StoreUnavailable: The store does not say.
+        """
+        head = await self.read(self.committed.head)
+        self.advance(position_of(head))
+        return head
+
     def close(self) -> None:
         """Let the readers end."""
         self._readers.shutdown(wait=False, cancel_futures=True)

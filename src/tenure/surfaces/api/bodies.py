@@ -45,8 +45,8 @@ async def read_body(receive: Receive, declared: str | None, limit: int) -> bytes
         message = await receive()
 
 
-def check_media_type(content_type: str | None) -> None:
-    """Refuse a body that says it is something else than JSON.
+def check_media_type(content_type: str | None, encoding: str | None) -> None:
+    """Refuse a body that says it is something else than JSON, or packed.
 
     Raises:
         UnsupportedMediaType: So it is.
@@ -54,6 +54,8 @@ def check_media_type(content_type: str | None) -> None:
     said = (content_type or "").partition(";")[0].strip().lower()
     if said != "application/json":
         raise UnsupportedMediaType(f"Send application/json, not {said or 'a body without Content-Type'}.")
+    if encoding is not None and encoding.strip().lower() != "identity":
+        raise UnsupportedMediaType("Send the body as it is, without Content-Encoding.")
 
 
 def decode(body: bytes, decoder: msgspec.json.Decoder[Any], shape: Any, where: str = "", whole: bool = True) -> Any:

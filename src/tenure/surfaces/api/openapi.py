@@ -193,6 +193,8 @@ def _codes(operation: Operation) -> list[str]:
     codes = list(operation.refusals)
     if operation.path.startswith("/v1/"):
         codes += _EVERY_CHANGE if operation.changes else _EVERY_READ
+    else:
+        codes.append("invalid_value")
     if operation.method == "POST":
         codes.append("key_reused")
     if operation.body is not None:

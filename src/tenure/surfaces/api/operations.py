@@ -227,7 +227,7 @@ class Asked:
         operation = self.operation
         body = await read_body(self.request.receive, headers.get("content-length"), operation.limit)
         if operation.body is not None and (body or not operation.optional):
-            check_media_type(headers.get("content-type"))
+            check_media_type(headers.get("content-type"), headers.get("content-encoding"))
             self.body = decode(body, _decoder(operation), operation.body, whole=operation.decoded is None)
         elif body and operation.body is None:
             raise InvalidValue("This operation takes no body.", pointer="")
@@ -243,9 +243,8 @@ class Asked:
 
     async def head(self) -> Head:
         """The end of the ledger now."""
-        head = await self.backing.read(self.backing.committed.head)
+        head = await self.backing.locate()
         self.position = position_of(head)
-        self.backing.advance(self.position)
         return head
 
     async def _catch_up(self, wanted: str) -> None:
