@@ -26,9 +26,8 @@ def why(ctx: Context, ip: Ip, vrf: InVrf = None) -> None:
     if asked.json:
         output.value(answer)
         return
-    print(f"{answer['ip']} was given by strategy {answer['strategy']} at {answer['time']} to {answer['actor']}.")
-    if answer["title"]:
-        print(f"By right of: {answer['title']}")
+    print(f"{answer['ip']} was given at {answer['time']}; {answer['actor']} asked for it.")
+    print(f"Strategy: {answer['strategy']}, by right of: {answer['title'] or 'none, it was named'}")
     print("Request: " + ", ".join(f"{name}={output.text(part)}" for name, part in answer["request"].items()))
     output.table(("block", "owner", "outcome"), answer["blocks"])
 

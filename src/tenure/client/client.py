@@ -11,6 +11,7 @@ from tenure.client.problems import AnswerLost, Unreachable, result_of
 from tenure.client.requests import LONG, Noun, present
 from tenure.client.shapes import BatchItem, Claim, Event, Found, Ready
 from tenure.client.wire import Request, Response, Transport
+from tenure.errors import Conflict, NotFound
 
 _PAGE = 1000
 
@@ -49,7 +50,7 @@ class Things:
         self, owner: str | None = None, /, *, dry_run: bool = False, key: str | None = None, **fields: Any
     ) -> dict[str, Any]:
         """Make one; `fields` are those of the JSON, None left out. `owner` is the thing that it is of, if any."""
-        path = requests.into(self.noun, owner)
+        path = requests.into(self.noun, owner and self._owner(owner))
         made = self._client.change("POST", path, present(fields), dry_run=dry_run, key=key)
         return cast(dict[str, Any], made)
 
@@ -63,19 +64,39 @@ class Things:
 
     def show(self, name: str, **query: Any) -> dict[str, Any]:
         """One of them, by name or id."""
-        return self._client.read(requests.path_of(self.noun, name), **query)
+        return self._client.read(self._path(name), **query)
 
     def change(
         self, name: str, fields: Mapping[str, Any], *, if_match: int | None = None, dry_run: bool = False
     ) -> dict[str, Any]:
         """Change some fields of one; None is a value here. `if_match` is the revision that is to be changed."""
-        path = requests.path_of(self.noun, name)
+        path = self._path(name)
         changed = self._client.change("PATCH", path, dict(fields), if_match=if_match, dry_run=dry_run)
         return cast(dict[str, Any], changed)
 
     def delete(self, name: str, *, if_match: int | None = None, dry_run: bool = False) -> None:
         """Delete one."""
-        self._client.change("DELETE", requests.path_of(self.noun, name), if_match=if_match, dry_run=dry_run)
+        self._client.change("DELETE", self._path(name), if_match=if_match, dry_run=dry_run)
+
+    def _owner(self, name: str) -> str:
+        return name
+
+    def _path(self, name: str) -> str:
+        return requests.path_of(self.noun, name)
+
+
+class Subnets(Things):
+    """Subnets, each by its id or, where only one has it, by its prefix."""
+
+    def _path(self, name: str) -> str:
+        return requests.path_of(self.noun, self._client.subnet_id(name))
+
+
+class Ranges(Things):
+    """Ranges; the owner of a new one is a subnet, by id or prefix."""
+
+    def _owner(self, name: str) -> str:
+        return self._client.subnet_id(name)
 
 
 class Claims(Things):
@@ -151,8 +172,8 @@ class Client:
         self.vrfs = Things(self, requests.VRFS)
         self.locations = Things(self, requests.LOCATIONS)
         self.networks = Things(self, requests.NETWORKS)
-        self.subnets = Things(self, requests.SUBNETS)
-        self.ranges = Things(self, requests.RANGES)
+        self.subnets = Subnets(self, requests.SUBNETS)
+        self.ranges = Ranges(self, requests.RANGES)
         self.machines = Things(self, requests.MACHINES)
         self.claims = Claims(self, requests.CLAIMS)
         self.addresses = Addresses(self, requests.ADDRESSES)
@@ -178,6 +199,22 @@ class Client:
     def search(self, words: str, *, limit: int = 100) -> list[Found]:
         """Open things by address, prefix, MAC in any spelling, name, handle or id; exact matches first."""
         return cast(list[Found], self.read("/v1/search", q=words, limit=limit)["items"])
+
+    def subnet_id(self, name: str) -> str:
+        """The id of the subnet with a prefix, which cannot stand in a path; an id is given back as it is.
+
+        Raises:
+            NotFound: No subnet has it.
+            Conflict: Several have it, in vrfs of their own; say which by its id.
+        """
+        if "/" not in name:
+            return name
+        found = [each["id"] for each in self.search(name) if each["kind"] == "subnet" and each["label"] == name]
+        if not found:
+            raise NotFound(f"There is no subnet {name}.", kind="subnet", name=name)
+        if len(found) > 1:
+            raise Conflict(f"There are {len(found)} subnets {name}; name one by its id.", ids=found)
+        return found[0]
 
     def import_objects(self, items: Sequence[Mapping[str, Any]], *, dry_run: bool = False) -> list[dict[str, Any]]:
         """Make up to 10,000 objects, each with its `kind`, in one transaction: all of them or none."""
