@@ -177,6 +177,13 @@ class _Server(mfusepy.Operations):  # type: ignore[misc]  # mfusepy has no types
         fresh.replace(synced)
         return 0
 
+    def mknod(self, path: str, mode: int, dev: int) -> int:
+        """A socket's name: the kernel needs no more of it than that it is there."""
+        names, name = self._place(path)
+        names[name] = node = _Node(secrets.token_hex(8), mode)
+        self._file(node).touch()
+        return 0
+
     # Bytes: volatile until their file is synced.
 
     def create(self, path: str, mode: int, flags: int) -> int:

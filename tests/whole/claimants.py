@@ -23,6 +23,7 @@ class Claimants:
         make: A new HTTP client to the node that client number n asks.
         seed: Of what they do; each client has its own generator.
         releases: Of a hundred calls, how many release something.
+        name: How their handles begin.
 
     Attributes:
         answered: Calls that were answered for good.
@@ -30,11 +31,19 @@ class Claimants:
         faults: What went wrong beyond that.
     """
 
-    def __init__(self, make: Callable[[int], httpx.Client], number: int, seed: int, releases: int = 30) -> None:
+    def __init__(
+        self,
+        make: Callable[[int], httpx.Client],
+        number: int,
+        seed: int,
+        *,
+        releases: int = 30,
+        name: str = "client",
+    ) -> None:
         self.answered = 0
         self.retried = 0
         self.faults: list[str] = []
-        self._make, self._seed, self._releases = make, seed, releases
+        self._make, self._seed, self._releases, self._name = make, seed, releases, name
         self._held: list[dict[str, Json]] = [{} for _ in range(number)]
         self._news = threading.Condition()
         self._resting = 0
@@ -80,7 +89,7 @@ class Claimants:
                         self._release(client, held, rng.choice(sorted(held)))
                     else:
                         made += 1
-                        self._claim(client, held, f"client-{number}/{made}", rng)
+                        self._claim(client, held, f"{self._name}-{number}/{made}", rng)
         except Exception as error:
             with self._news:
                 self.faults.append(f"client {number}, seed {self._seed}: {error!r}")

@@ -43,7 +43,7 @@ class DataDirectory:
             return
         try:
             if not self.path.is_dir():
-                self.path.mkdir(mode=0o700, parents=True)
+                _make(self.path)
                 self._made = True
             lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -62,3 +62,21 @@ class DataDirectory:
         if self._made and {each.name for each in self.path.iterdir()} <= {_LOCK}:
             (self.path / _LOCK).unlink()
             self.path.rmdir()
+
+
+def keep_names(directory: Path) -> None:
+    """Make the names in a directory outlive a loss of power, as `fsync` of a file does not."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _make(path: Path) -> None:
+    """Make a directory and those above it, for good: what is synced in a directory whose name is lost is lost."""
+    absolute = path.absolute()
+    missing = [each for each in (absolute, *absolute.parents) if not each.is_dir()]
+    absolute.mkdir(mode=0o700, parents=True)
+    for each in missing:
+        keep_names(each.parent)

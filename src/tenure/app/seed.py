@@ -7,7 +7,7 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from tenure.app.directory import ADMIN_TOKEN
+from tenure.app.directory import ADMIN_TOKEN, keep_names
 from tenure.model.answers import Failure
 from tenure.model.uses import CreateToken, CreateVrf, Submission, Together
 from tenure.service.door import Submit
@@ -49,4 +49,5 @@ def _secret(path: Path) -> str:
         file.write(secret + "\n")
         file.flush()
         os.fsync(file.fileno())
+    keep_names(path.parent)
     return secret
