@@ -15,11 +15,14 @@ import dns.rcode
 import dns.rdatatype
 import dns.reversename
 import httpx
+import pytest
 
 from tenure.service.replay import differences
 from tenure.store.sql import open_store
 
 DOMAIN = "prod.example."
+LONG = (pytest.mark.long, pytest.mark.timeout(1800))
+"""Marks of a long form: `make test-faults` runs it."""
 Json = dict[str, Any]
 
 

@@ -17,7 +17,7 @@ import pytest
 from tests.lab.postgres import Cluster
 from tests.whole.claimants import Claimants
 from tests.whole.serving import Serving, soa, until
-from tests.whole.site import DOMAIN, HOSTS, Asker, Json, build, events, faults_of, made, open_claims
+from tests.whole.site import DOMAIN, HOSTS, LONG, Asker, Json, build, events, faults_of, made, open_claims
 
 pytestmark = pytest.mark.whole
 
@@ -97,7 +97,7 @@ class Follower(threading.Thread):
         return self.seen
 
 
-@pytest.mark.parametrize("calls", [2_000, pytest.param(10_000, marks=pytest.mark.faults)])
+@pytest.mark.parametrize("calls", [2_000, pytest.param(10_000, marks=LONG)])
 def test_sixteen_clients_of_two_nodes_write_one_ledger(nodes: Nodes, seed: int, calls: int) -> None:
     with nodes.client(0) as a, nodes.client(1) as b:
         build(a, cidrs=("10.0.0.0/20",), cooldown=0)
