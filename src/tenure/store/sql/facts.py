@@ -54,6 +54,8 @@ class Reading:
         self._machines(wanted)
         self._tokens(wanted.tokens)
         self._claims(wanted)
+        self._last(wanted.last)
+        self._machines_of_claims()
         self._allocations(wanted)
         self._holders(wanted.holders)
         return facts
@@ -76,10 +78,29 @@ class Reading:
         self._put("interfaces", map(_interface_of, self._by(ports + "i.mac = k.mac", "mac", wanted.macs)))
         machines = "SELECT m.body FROM {k} CROSS JOIN machines m WHERE m.until IS NULL AND "
         self._put("machines", map(_machine_of, self._by(machines + "m.name = k.name", "name", wanted.machines)))
-        ids = wanted.machines | {port.machine for port in facts.interfaces.values()}
-        self._put("machines", map(_machine_of, self._by(machines + "m.id = k.id", "id", ids - facts.machines.keys())))
+        self._machines_by_id(wanted.machines | {port.machine for port in facts.interfaces.values()})
         siblings = self._by(ports + "i.machine = k.machine", "machine", facts.machines)
         self._put("interfaces", map(_interface_of, siblings))
+
+    def _machines_by_id(self, ids: set[str]) -> None:
+        statement = "SELECT m.body FROM {k} CROSS JOIN machines m WHERE m.until IS NULL AND m.id = k.id"
+        self._put("machines", map(_machine_of, self._by(statement, "id", ids - self._facts.machines.keys())))
+
+    def _machines_of_claims(self) -> None:
+        self._machines_by_id({claim.machine for claim in self._facts.claims.values() if claim.machine is not None})
+
+    def _last(self, wanted: set[tuple[str, str]]) -> None:
+        """The latest address of a client whose lease ended; only leases are looked up so."""
+        latest = (
+            "(SELECT c.id FROM claims c WHERE c.until IS NOT NULL AND c.project = 'dhcp'"
+            " AND c.project = k.project AND c.handle = k.handle ORDER BY c.until DESC LIMIT 1)"
+        )
+        statement = (
+            f"SELECT k.project, k.handle, {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a"
+            f" WHERE a.until IS NOT NULL AND a.claim = {latest}"
+        )
+        for project, handle, *row in self._rows(statement, ["project text", "handle text"], wanted):
+            self._facts.last[str(project), str(handle)] = r.allocation_of(tuple(row))
 
     def _tokens(self, named: set[str]) -> None:
         tokens = "SELECT t.body FROM {k} CROSS JOIN tokens t WHERE t.until IS NULL AND "
@@ -108,7 +129,7 @@ class Reading:
         held = f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a WHERE a.until IS NULL AND "
         self._by_addresses(held, wanted.addresses)
         named = held + "a.hostname IS NOT NULL AND a.hostname = k.name"
-        self._put("allocations", map(r.allocation_of, self._by(named, "name", wanted.hostnames)))
+        self._put("allocations", map(r.allocation_of, self._by(named, "name", self._hostnames(wanted))))
         worn = (
             f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN attachments x CROSS JOIN allocations a"
             " WHERE x.interface = k.port AND x.until IS NULL AND a.id = x.allocation AND a.until IS NULL"
@@ -121,6 +142,13 @@ class Reading:
         attached = f"SELECT {_ATTACHMENTS} FROM {{k}} CROSS JOIN attachments x WHERE x.until IS NULL AND "
         found = self._by(attached + "x.allocation = k.allocation", "allocation", facts.allocations)
         self._put("attachments", map(r.attachment_of, found))
+
+    def _hostnames(self, wanted: Wanted) -> set[str]:
+        """Names that are asked for, and those that machines and pending claims will have."""
+        facts = self._facts
+        waiting = (claim.request.hostname for claim in facts.claims.values() if claim.bound is None)
+        machines = (machine.name.lower() for machine in facts.machines.values())
+        return {*wanted.hostnames, *(name for name in waiting if name is not None), *machines}
 
     def _by_addresses(self, held: str, addresses: set[tuple[str, str]]) -> None:
         """Open ones, and the latest of those that rest."""

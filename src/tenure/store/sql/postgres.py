@@ -22,6 +22,12 @@ _CHANNEL: Final = "tenure"
 _NUMBERS: Final = count(1)
 _REFUSED: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeEncodeError)
 
+_BEGIN: Final = f"""SELECT pg_advisory_xact_lock({LOCK}), set_config('enable_hashjoin', 'off', true),
+ set_config('enable_mergejoin', 'off', true), set_config('enable_seqscan', 'off', true),
+ set_config('enable_material', 'off', true)"""
+"""Take the lock, and have everything in this transaction looked up by key. Before a table was analyzed the server
+takes it for small, and would read the whole of it for a batch of keys."""
+
 _FREE: Final = f"""SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
  WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname =
  current_database()) AND (l.classid::bigint << 32) + l.objid::bigint = {LOCK}
@@ -78,7 +84,7 @@ class Postgres:
     def begun(self, connection: Connection) -> None:
         """Wait for the lock, for a bounded time; end a holder that no longer answers the server."""
         try:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+            connection.exec_driver_sql(_BEGIN)
         except DBAPIError as error:
             if not isinstance(error.orig, psycopg.errors.LockNotAvailable):
                 raise

@@ -174,6 +174,7 @@ claims = Table(
     _open("claims_network", "network", "id"),
     _where("claims_host", "until IS NULL AND host IS NOT NULL", "host", "id"),
     _where("claims_machine", "until IS NULL AND machine IS NOT NULL", "machine", "id"),
+    _where("claims_last", "until IS NOT NULL AND project = 'dhcp'", "handle", "until"),
     _where("claims_pending", "until IS NULL AND bound IS NULL AND interface IS NOT NULL", "interface"),
 )
 
@@ -196,7 +197,7 @@ allocations = Table(
     _number("cooling_until", null=True),
     _open("allocations_address", "vrf", "address", unique=True),
     _where("allocations_past", "until IS NOT NULL", "vrf", "address", "cooling_until"),
-    _open("allocations_claim", "claim"),
+    Index("allocations_claim", "claim"),
     _open("allocations_subnet", "subnet", "address"),
     _where("allocations_hostname", "until IS NULL AND hostname IS NOT NULL", "hostname"),
     _where("allocations_cooling", "cooling_until IS NOT NULL", "cooling_until"),

@@ -201,7 +201,7 @@ _TABLES: Final = {
 
 _INDEXES: Final = (
     ("allocations_address", "allocations", "vrf address", "until IS NULL", True),
-    ("allocations_claim", "allocations", "claim", "until IS NULL", False),
+    ("allocations_claim", "allocations", "claim", "", False),
     ("allocations_cooling", "allocations", "cooling_until", "cooling_until IS NOT NULL", False),
     ("allocations_hostname", "allocations", "hostname", "until IS NULL AND hostname IS NOT NULL", False),
     ("allocations_lease", "allocations", "held_until", "lease AND until IS NULL", False),
@@ -214,6 +214,7 @@ _INDEXES: Final = (
     ("blocks_prefix", "blocks", "subnet prefix rack", "until IS NULL", True),
     ("claims_handle", "claims", "handle project", "until IS NULL", True),
     ("claims_host", "claims", "host id", "until IS NULL AND host IS NOT NULL", False),
+    ("claims_last", "claims", "handle until", "until IS NOT NULL AND project = 'dhcp'", False),
     ("claims_machine", "claims", "machine id", "until IS NULL AND machine IS NOT NULL", False),
     ("claims_network", "claims", "network id", "until IS NULL", False),
     ("claims_pending", "claims", "interface", "until IS NULL AND bound IS NULL AND interface IS NOT NULL", False),
