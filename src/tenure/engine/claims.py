@@ -31,13 +31,13 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
 
     Cost: O(1) for each subnet looked at, amortized.
     """
-    handle = use.handle or "claim:" + next(draft.moment.ids)
+    handle = "claim:" + next(draft.moment.ids) if use.handle is None else resolve.plain(use.handle, "/handle")
     if handle.startswith(LEASES + ":"):
         raise InvalidValue("handles that begin with dhcp: are Tenure's own", pointer="/handle")
     request = resolve.normalized(use.request, draft.state)
-    known = draft.facts.handles.get((request.project, handle)) if use.handle is not None else None
+    known = draft.facts.handles[request.project, handle] if use.handle is not None else None
     if known is not None:
-        return _again(draft, draft.facts.claims[known], request)
+        return _again(draft, draft.facts.claims[known], request, said=use.request.family is not None)
     claim = _begin(draft, handle, request)
     if _waits(draft, request):
         room_to_wait(draft, request)
@@ -63,7 +63,7 @@ def bind_claim(use: BindClaim, draft: Draft) -> Holding:
 
 
 def bind(draft: Draft, claim: Claim, host: str | None, only: Space | None = None) -> Holding:
-    """Record that a pending claim is bound, and give it its addresses (`only` from one subnet, if said)."""
+    """Record that a pending claim is bound, and give it its addresses (those of `only`'s family from there)."""
     bound = msgspec.structs.replace(claim, host=host, bound=draft.moment.now, revision=claim.revision + 1)
     draft.record(e.ClaimBound(claim=bound, before=claim.host))
     _allocate(draft, bound, opens=False, only=only)
@@ -82,6 +82,8 @@ def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
         raise Conflict(f"claim {claim.id} is not bound yet; bind it", claim=claim.id)
     if claim.host == host and not use.renumber:
         return holding(draft, claim)
+    if use.renumber and claim.request.address is not None:
+        raise Conflict(f"claim {claim.id} asks for {claim.request.address} by name; release it first", claim=claim.id)
     if not use.renumber:
         _may_keep(draft, claim, host)
     moved = msgspec.structs.replace(claim, host=host, revision=claim.revision + 1)
@@ -133,7 +135,10 @@ def open_claim(draft: Draft, name: str) -> Claim:
     return claim
 
 
-def _again(draft: Draft, claim: Claim, request: ClaimRequest) -> Holding:
+def _again(draft: Draft, claim: Claim, request: ClaimRequest, *, said: bool) -> Holding:
+    """A family that was not said is what it was then, whatever subnets the network has got since."""
+    if not said:
+        request = msgspec.structs.replace(request, family=claim.request.family)
     if claim.request == request:
         return holding(draft, claim)
     old, new = msgspec.to_builtins(claim.request), msgspec.to_builtins(request)
@@ -173,10 +178,9 @@ def _waits(draft: Draft, request: ClaimRequest) -> bool:
 def _allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = None) -> None:
     first = opens
     for version in versions(claim.request.family):
-        if only is not None and only.version != version:
-            continue
+        here = only if only is not None and only.version == version else None
         for _ in range(claim.request.count):
-            place(draft, claim, version, opens=first, only=only)
+            place(draft, claim, version, opens=first, only=here)
             first = False
 
 

@@ -20,10 +20,11 @@ Undo = Callable[[], object]
 class Wanted:
     """Keys to read.
 
-    What hangs on them is read too: a claim brings its open allocations, an
+    What hangs on them is read too: a claim brings its open allocations and its
+    machine, a pending one the open allocations that carry its hostname, an
     allocation its claim and attachments, a MAC or a machine its interfaces,
     an interface its machine, its open allocations and its pending claims, a
-    machine its open claims and the open allocations that carry its name.
+    machine its open claims and the open allocations that carry its name in lower case.
 
     Attributes:
         handles: (project, handle) of open claims.
@@ -159,6 +160,8 @@ def _replace(facts: Facts, table: str, old: Any, new: Any) -> None:
 
 def _put_claim(facts: Facts, claim: Claim) -> None:
     facts.claims[claim.id] = claim
+    if claim.request.hostname is not None:
+        facts.named.setdefault(claim.request.hostname, {})
     handle = (claim.project, claim.handle)
     if claim.until is None:
         facts.handles[handle] = claim.id
@@ -224,7 +227,7 @@ def _forget_attachment(facts: Facts, row: Attachment) -> None:
 
 def _put_interface(facts: Facts, row: Interface) -> None:
     old = facts.interfaces.get(row.id)
-    if old is not None and old.mac != row.mac:
+    if old is not None and old.mac != row.mac and facts.macs.get(old.mac) == row.id:
         facts.macs[old.mac] = None
     facts.interfaces[row.id] = row
     facts.macs[row.mac] = row.id
@@ -240,9 +243,10 @@ def _forget_interface(facts: Facts, row: Interface) -> None:
 
 def _put_machine(facts: Facts, row: Machine) -> None:
     old = facts.machines.get(row.id)
-    if old is not None and old.name != row.name:
+    if old is not None and old.name != row.name and facts.machine_names.get(old.name) == row.id:
         facts.machine_names[old.name] = None
     facts.machines[row.id] = row
+    facts.named.setdefault(row.name.lower(), {})
     facts.machine_names[row.name] = row.id
     facts.machine_names[row.id] = row.id
 

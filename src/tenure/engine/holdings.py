@@ -17,8 +17,10 @@ DECLINED_REST = timedelta(hours=24)
 
 def holding(draft: Draft, claim: Claim, *, created: bool = False) -> Holding:
     """A claim and its open addresses, as they are now in this draft."""
-    held = draft.facts.held.get(claim.id, {}).values()
-    return Holding(claim=claim, addresses=tuple(_shown(draft, a) for a in held), created=created)
+    held = list(draft.facts.held.get(claim.id, {}).values())
+    if len(held) > 1:
+        held.sort(key=lambda a: (a.length, number_of(a.ip)))
+    return Holding(claim=claim, addresses=tuple([_shown(draft, a) for a in held]), created=created)
 
 
 def _shown(draft: Draft, allocation: Allocation) -> HeldAddress:
@@ -42,9 +44,10 @@ def _shown(draft: Draft, allocation: Allocation) -> HeldAddress:
 def release(draft: Draft, claim: Claim, reason: str, *, closes: bool) -> None:
     """Record that a claim's open addresses are taken back, and that the claim ends with them if `closes`.
 
-    Each rests until the latest of its last DHCP promise (with the clock margin), the end of
-    its records' TTL and the network's cooldown. The promise to a client that gave its lease back
-    (`returned`) is over; an address that a client declined rests for a day.
+    Each rests until the latest of its last DHCP promise (with the clock margin), the end of its
+    records' TTL, the network's cooldown, and the end of the rest that was cut short when it was
+    given. The promise to a client that gave its lease back (`returned`) is over; an address that a
+    client declined rests for a day.
     """
     held = list(draft.facts.held[claim.id].values())
     for at, allocation in enumerate(held):
@@ -69,6 +72,9 @@ def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:
     now = draft.moment.now
     network = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
     ends = [now + timedelta(seconds=network.cooldown)]
+    woken = draft.state.subnets[allocation.subnet].woken.get(number_of(allocation.ip))
+    if woken is not None:
+        ends.append(woken)
     if allocation.hostname is not None and network.domain is not None:
         ends.append(now + timedelta(seconds=network.ttl))
     if allocation.held_until is not None and reason != "returned":

@@ -185,12 +185,24 @@ def delete_location(use: DeleteLocation, draft: Draft) -> Nothing:
     what = f"location {place.name}"
     vacant(what, [state.locations[c].name for c in state.children.get(place.id, ())])
     vacant(what, [state.subnets[s].subnet.cidr for s in state.prefixes.bound_to.get(place.id, ())])
-    holders, count = draft.facts.holders[("location", place.id, "", "")]
-    vacant(what, holders, max(count, state.claims_at[place.id]))
+    vacant(what, *_at_location(draft, place.id))
     for space in state.subnets.values():
         _leave(draft, space, place.id)
     draft.record(e.LocationDeleted(location=place))
     return Nothing()
+
+
+def _at_location(draft: Draft, place: str) -> tuple[list[str], int]:
+    """Labels of claims and machines at a place, and how many: as read, put right by what the batch did since."""
+    labels, count = draft.facts.holders.get(("location", place, "", ""), ([], 0))
+    machines = draft.facts.machines
+    here = {f"machine {m.name}" for m in machines.values() if m.location == place}
+    gone = {f"machine {n}" for n, id_ in draft.facts.machine_names.items() if id_ not in machines}
+    gone |= {f"machine {m.name}" for m in machines.values()} - here
+    claims = [label for label in labels if label.startswith("claim ")]
+    known = here | {label for label in labels if label.startswith("machine ")} - gone
+    unseen = count - len(labels)
+    return [*claims, *sorted(known)] if known else claims, draft.state.claims_at[place] + len(known) + unseen
 
 
 def _leave(draft: Draft, space: Any, owner: str) -> None:
@@ -231,6 +243,9 @@ def change_network(use: ChangeNetwork, draft: Draft) -> Made:
 
 def _sound(network: Network) -> None:
     bounded(network, tuple(_BOUNDS))
+    domain = network.domain
+    if domain is not None and not (domain.endswith(".") and resolve.is_hostname(domain[:-1])):
+        raise InvalidValue("a domain is absolute, with its dot at the end", pointer="/domain", value=domain)
     sound_dhcp(network.dhcp)
     for version in ("v4", "v6"):
         rack, block = getattr(network, f"rack_block_length_{version}"), getattr(network, f"block_length_{version}")
@@ -254,14 +269,15 @@ def delete_network(use: DeleteNetwork, draft: Draft) -> Nothing:
     network = resolve.network(state, use.network, "")
     resolve.matching(network.revision, draft.asked.if_match)
     vacant(f"network {network.name}", [s.subnet.cidr for s in state.spaces(network.id)])
-    holders, count = draft.facts.holders[("network", network.id, "", "")]
-    vacant(f"network {network.name}", holders, max(count, state.claims_of[network.id]))
+    holders, _ = draft.facts.holders.get(("network", network.id, "", ""), ([], 0))
+    vacant(f"network {network.name}", holders, state.claims_of[network.id])
     draft.record(e.NetworkDeleted(network=network))
     return Nothing()
 
 
 def create_token(use: CreateToken, draft: Draft) -> Made:
     """Make a token; the store keeps the digest beside it, the ledger does not."""
+    resolve.plain(use.name, "/name")
     if draft.facts.token_names.get(use.name) is not None:
         raise Conflict(f"there is a token {use.name!r} already", kind="token", name=use.name, pointer="/name")
     token = Token(id=next(draft.moment.ids), name=use.name, role=use.role, since=draft.moment.now)

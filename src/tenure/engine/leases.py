@@ -15,6 +15,7 @@ from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import DECLINED_REST
 from tenure.engine.placing import name_holder
+from tenure.engine.resolve import is_hostname
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.answers import Leased, Nothing, Number
@@ -159,12 +160,13 @@ def _bound_here(draft: Draft, link: Link, client: Client, place: Place) -> Alloc
     interface = draft.facts.macs.get(client.mac)
     waiting = draft.facts.pending.get(interface, {}) if interface is not None else {}
     claims = [draft.facts.claims[c] for c in waiting]
-    mine = [c for c in claims if c.network == link.space.subnet.network and c.request.family != "v6"]
+    subnet = link.space.subnet
+    mine = [c for c in claims if c.network == subnet.network and c.request.family != "v6"]
+    mine = [c for c in mine if c.request.subnet in (None, subnet.id)]
     if not mine or not link.space.available:
         return None
     claim = min(mine, key=lambda c: (c.since, c.id))
-    only = link.space if claim.request.family == "v4" else None
-    bind(draft, claim, _seen_at(draft, link, place) or claim.host, only)
+    bind(draft, claim, _seen_at(draft, link, place) or claim.host, link.space)
     return _known(draft, link, client)
 
 
@@ -176,7 +178,7 @@ def _seen_at(draft: Draft, link: Link, place: Place) -> str | None:
 
 
 def _dynamic(draft: Draft, link: Link, client: Client) -> Allocation | None:
-    claim = draft.facts.handles.get(lease_handle(link.space.subnet.id, client.mac))
+    claim = draft.facts.handles[lease_handle(link.space.subnet.id, client.mac)]
     return next(iter(draft.facts.held[claim].values()), None) if claim is not None else None
 
 
@@ -209,11 +211,10 @@ def _may_have(draft: Draft, link: Link, client: Client, number: int) -> bool:
 def _new_name(draft: Draft, link: Link, client: Client) -> str | None:
     """The name that the client calls itself, unless somebody has it: a clash drops the name, not the lease."""
     network = link.space.subnet.network
-    if client.hostname is None or draft.state.networks[network].domain is None:
+    name = None if client.hostname is None else client.hostname.lower()
+    if name is None or not is_hostname(name) or draft.state.networks[network].domain is None:
         return None
-    handle = lease_handle(link.space.subnet.id, client.mac)
-    mine = draft.facts.handles.get(handle) or ""
-    return None if name_holder(draft, client.hostname, network, mine) else client.hostname
+    return None if name_holder(draft, name, network, None) else name
 
 
 def _grant(draft: Draft, link: Link, client: Client, number: int) -> Allocation:

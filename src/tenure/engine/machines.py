@@ -77,6 +77,7 @@ def _machine(draft: Draft, name: str) -> Machine:
 
 
 def _unnamed(draft: Draft, name: str, but: str | None) -> None:
+    resolve.plain(name, "/name")
     found = draft.facts.machine_names.get(name)
     if found is not None and found != but:
         raise Conflict(f"there is a machine {name!r} already", kind="machine", name=name, pointer="/name")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
+from tenure.engine.resolve import is_hostname
 from tenure.engine.rooms import Offered
 from tenure.engine.space import Space
 from tenure.engine.state import versions
@@ -93,7 +94,7 @@ def name_for(draft: Draft, claim: Claim) -> str | None:
         hostname = name if is_hostname(name) else None
     domain = draft.state.networks[claim.network].domain
     if hostname is not None and domain is not None:
-        holder = name_holder(draft, hostname, claim.network, claim.id)
+        holder = name_holder(draft, hostname, claim.network, claim)
         if holder is not None:
             raise Conflict(
                 f"the name {hostname}.{domain} belongs to {holder.ip}",
@@ -104,24 +105,22 @@ def name_for(draft: Draft, claim: Claim) -> str | None:
     return hostname
 
 
-def name_holder(draft: Draft, hostname: str, network: str, claim: str) -> Allocation | None:
-    """The open allocation of another claim that has this name in the network's zone."""
+def name_holder(draft: Draft, hostname: str, network: str, claim: Claim | None) -> Allocation | None:
+    """The open allocation of another claim, and of another machine, that has this name in the network's zone."""
     mine = draft.state.networks[network]
     for allocation in draft.facts.named[hostname].values():
         other = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
-        if allocation.claim != claim and (other.vrf, other.domain) == (mine.vrf, mine.domain):
+        if (other.vrf, other.domain) == (mine.vrf, mine.domain) and not _shares(draft, allocation, claim):
             return allocation
     return None
 
 
-def is_hostname(name: str) -> bool:
-    """Whether a machine's name can stand in a zone (RFC 1123); one that cannot gives no record."""
-    return len(name) <= 253 and all(_is_label(label) for label in name.split("."))
-
-
-def _is_label(label: str) -> bool:
-    plain = label.isascii() and label.replace("-", "").isalnum()
-    return plain and 0 < len(label) <= 63 and label[0] != "-" and label[-1] != "-"
+def _shares(draft: Draft, allocation: Allocation, claim: Claim | None) -> bool:
+    """A claim's own addresses, and those of its machine, may have one name."""
+    if claim is None:
+        return False
+    holder = draft.facts.claims[allocation.claim]
+    return holder.id == claim.id or (holder.machine is not None and holder.machine == claim.machine)
 
 
 def room_to_wait(draft: Draft, request: ClaimRequest) -> None:
@@ -140,7 +139,7 @@ def room_to_wait(draft: Draft, request: ClaimRequest) -> None:
                 break
         else:
             raise Exhausted(
-                f"network {network.name} has {available} IPv{version} addresses available, {waiting} of them spoken for",
+                f"network {network.name} has {available} IPv{version} addresses available, {waiting} are waited for",
                 network=network.name,
                 family=f"v{version}",
                 available=available,
@@ -159,7 +158,9 @@ def _could_serve(draft: Draft, request: ClaimRequest, network: Network, version:
 def _wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | None:
     if request.subnet is None:
         return None
-    space = draft.state.subnets[request.subnet]
+    space = draft.state.subnets.get(request.subnet)
+    if space is None:
+        raise Conflict("the subnet that it asks for is gone; release it", subnet=request.subnet, pointer="/subnet")
     if not reaches(space, wish):
         raise Conflict("that subnet does not reach that host", subnet=request.subnet, pointer="/subnet")
     return space

@@ -14,6 +14,8 @@ from tenure.net.identifiers import parse_mac
 
 T = TypeVar("T")
 
+_MOST = 1024
+
 
 def resolved(state: State, kind: str, name: str, pointer: str = "") -> str:
     """The id of a vrf, location, network, subnet or range.
@@ -53,24 +55,53 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
     if subnet is not None and state.subnets[subnet].subnet.network != net.id:
         raise InvalidValue(f"subnet {request.subnet!r} is not of network {net.name}", pointer="/subnet")
     address = None if request.address is None else str(parse_address(request.address, "/address"))
+    if not 1 <= request.count <= _MOST:
+        raise InvalidValue(f"count must be 1 to {_MOST}", pointer="/count", minimum=1, maximum=_MOST)
     if address is not None and request.count != 1:
         raise InvalidValue("count must be 1 where an address is named", pointer="/count", allowed=[1])
     return ClaimRequest(
         network=net.id,
         subnet=subnet,
         host=None if request.host is None else location(state, request.host).id,
-        machine=request.machine,
+        machine=None if request.machine is None else plain(request.machine, "/machine"),
         mac=None if request.mac is None else parse_mac(request.mac, "/mac"),
-        hostname=request.hostname,
+        hostname=None if request.hostname is None else _hostname(request.hostname),
         family=_family(state, net, request, subnet, address),
         address=address,
         during_cooldown=request.during_cooldown,
         count=request.count,
-        project=request.project,
-        purpose=request.purpose,
+        project=plain(request.project, "/project"),
+        purpose=request.purpose and plain(request.purpose, "/purpose"),
         static=request.static,
         defer=request.defer,
     )
+
+
+def _hostname(name: str) -> str:
+    if not is_hostname(name) or name != name.lower():
+        raise InvalidValue(f"{name!r} is not a host name in lower case", pointer="/hostname", value=name)
+    return name
+
+
+def is_hostname(name: str) -> bool:
+    """Whether a machine's name can stand in a zone (RFC 1123); one that cannot gives no record."""
+    return len(name) <= 253 and all(_is_label(label) for label in name.split("."))
+
+
+def _is_label(label: str) -> bool:
+    plain_ = label.isascii() and label.replace("-", "").isalnum()
+    return plain_ and 0 < len(label) <= 63 and label[0] != "-" and label[-1] != "-"
+
+
+def plain(text: str, pointer: str) -> str:
+    """A name or a word as it is, if every database, log and screen can keep it.
+
+    Raises:
+        InvalidValue: It is empty, longer than 255, or has characters that cannot be printed.
+    """
+    if not 0 < len(text) <= 255 or not text.isprintable():
+        raise InvalidValue("1 to 255 printable characters are needed", pointer=pointer, minimum=1, maximum=255)
+    return text
 
 
 def _family(state: State, net: Network, request: ClaimRequest, subnet: str | None, address: str | None) -> Family:
@@ -103,7 +134,8 @@ def matching(revision: int, if_match: int | None) -> None:
 
 
 def unnamed(state: State, kind: str, name: str, but: str | None = None) -> None:
-    """Refuse a name that another vrf, location or network has."""
+    """Refuse a name that another vrf, location or network has, or that cannot be one."""
+    plain(name, "/name")
     found = state.find(kind, name)
     if found is not None and found != but:
         raise Conflict(f"there is a {kind} {name!r} already", kind=kind, name=name, id=found, pointer="/name")

@@ -63,7 +63,7 @@ def delete_subnet(use: DeleteSubnet, draft: Draft) -> Nothing:
     """Close a subnet that holds nothing, with its ranges and blocks."""
     space = resolve.space(draft.state, use.subnet, "")
     resolve.matching(space.subnet.revision, draft.asked.if_match)
-    holders, _ = draft.facts.holders[("subnet", space.subnet.id, "", "")]
+    holders, _ = draft.facts.holders.get(("subnet", space.subnet.id, "", ""), ([], 0))
     vacant(f"subnet {space.subnet.cidr}", holders, space.held)
     for range_ in list(space.ranges.values()):
         draft.record(e.RangeDeleted(range=range_))
@@ -144,12 +144,18 @@ def _resolved_fields(draft: Draft, fields: dict[str, Any]) -> dict[str, Any]:
     if resolved.get("gateway") is not None:
         resolved["gateway"] = str(parse_address(str(resolved["gateway"]), "/gateway"))
     if "dns_servers" in resolved:
-        servers = enumerate(resolved["dns_servers"])
+        servers = enumerate(_listed(resolved, "dns_servers"))
         resolved["dns_servers"] = [str(parse_address(str(s), f"/dns_servers/{i}")) for i, s in servers]
     if "locations" in resolved:
-        places = enumerate(resolved["locations"])
+        places = enumerate(_listed(resolved, "locations"))
         resolved["locations"] = [resolve.location(draft.state, str(p), f"/locations/{i}").id for i, p in places]
     return resolved
+
+
+def _listed(fields: dict[str, Any], name: str) -> list[Any]:
+    if not isinstance(fields[name], list | tuple):
+        raise InvalidValue(f"{name} must be a list", pointer=f"/{name}")
+    return list(fields[name])
 
 
 def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:
@@ -190,6 +196,8 @@ def _room_inside(draft: Draft, parent: Space, prefix: Prefix) -> None:
                 **{"with": f"{range_.start}-{range_.end}", "pointer": "/cidr"},
             )
     inner = draft.state.space_at(parent.subnet.vrf, parent.version, first)
+    for number in [n for n in parent.resting if first <= n <= last]:
+        vacant(f"{prefix} in {parent.subnet.cidr}", [f"{text_of(parent.version, number)}, which still rests"])
     if inner is parent and parent.held_between(first, last):
         key = ("subnet", parent.subnet.id, str(prefix.network_address), str(prefix.broadcast_address))
         vacant(

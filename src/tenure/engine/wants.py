@@ -41,7 +41,9 @@ def _claim(found: Wanted, use: u.ClaimAddresses, state: State) -> None:
         found.hostnames.add(request.machine.lower())
     if request.mac is not None:
         _mac(found, request.mac)
-        found.machines.update(_machine_names(request))
+        names = _machine_names(request)
+        found.machines.update(names)
+        found.hostnames.update(name.lower() for name in names)
 
 
 def _machine_names(request: Any) -> list[str]:
@@ -69,6 +71,7 @@ def _together(found: Wanted, use: u.Together, state: State) -> None:
 
 def _create_machine(found: Wanted, use: u.CreateMachine, state: State) -> None:
     found.machines.add(use.name)
+    found.hostnames.add(use.name.lower())
     for interface in use.interfaces:
         _mac(found, interface.mac)
 
@@ -77,6 +80,7 @@ def _change_machine(found: Wanted, use: u.ChangeMachine, state: State) -> None:
     found.machines.add(use.machine)
     if isinstance(use.changes.get("name"), str):
         found.machines.add(str(use.changes["name"]))
+        found.hostnames.add(str(use.changes["name"]).lower())
     interfaces = use.changes.get("interfaces")
     for entry in interfaces if isinstance(interfaces, list) else ():
         if isinstance(entry, dict) and isinstance(entry.get("mac"), str):
@@ -132,7 +136,7 @@ def _offer(found: Wanted, use: u.LeaseOffer | u.LeaseCommit, state: State) -> No
     _lease(found, use, state)
     found.last.update(found.handles)
     if use.client.hostname is not None:
-        found.hostnames.add(use.client.hostname)
+        found.hostnames.add(use.client.hostname.lower())
 
 
 def _lease(found: Wanted, use: Any, state: State) -> None:

@@ -1,0 +1,63 @@
+"""What a state or facts say, as plain values that can be compared: the same for all that behave alike.
+
+For tests, and for whoever compares a replayed state with a loaded one. Order,
+empty pages, counters at zero and memory that may be lost (offers, cursors) are left out.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tenure.engine.facts import Facts
+from tenure.engine.space import Space
+from tenure.engine.state import State
+
+_VALUES = ("vrfs", "locations", "networks", "ranges", "zones", "names", "relays")
+_COUNTS = ("claims_of", "claims_at", "waiting", "families")
+_ROWS = ("claims", "allocations", "interfaces", "machines", "tokens")
+_IDS = ("handles", "addresses", "macs", "machine_names", "token_names")
+_GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed")
+
+
+def fingerprint(state: State) -> dict[str, Any]:
+    """All that a state says. Rests that are over must have ended (`State.advance`)."""
+    said: dict[str, Any] = {name: dict(getattr(state, name)) for name in _VALUES}
+    said.update({name: _without(getattr(state, name), 0) for name in _COUNTS})
+    said["subnets"] = {id_: of_space(space) for id_, space in state.subnets.items()}
+    said["of_network"] = {network: list(ids) for network, ids in state.of_network.items() if ids}
+    said["children"] = {place: set(below) for place, below in state.children.items() if below}
+    return said
+
+
+def of_space(space: Space) -> dict[str, Any]:
+    """All that a subnet's memory says."""
+    return {
+        "subnet": space.subnet,
+        "ranges": dict(space.ranges),
+        "nested": dict(space.nested),
+        "held": {n: page.used for n, page in space.pages.items() if page.used},
+        "resting": dict(space.resting),
+        "woken": dict(space.woken),
+        "counts": (space.held, space.in_use, space.cooling, space.available, space.capacity, space.reserved),
+        "lengths": (space.block_length, space.rack_length),
+        "blocks": {key: (b.owner, b.free, b.region and b.region.key) for key, b in space.blocks.items()},
+        "regions": {key: (r.owner, r.space and r.space.pieces()) for key, r in space.regions.items()},
+        "uncut": space.uncut.pieces(),
+        "indexes": {
+            name: {owner: set(slices) for owner, slices in getattr(space, name).items()}
+            for name in ("own", "roomy", "rack_roomy", "rack_open")
+        },
+        "all": (set(space.all_roomy), set(space.all_open)),
+    }
+
+
+def of_facts(facts: Facts) -> dict[str, Any]:
+    """All that facts say; a key that is known to be absent is as one that was never asked for."""
+    said: dict[str, Any] = {name: dict(getattr(facts, name)) for name in _ROWS}
+    said.update({name: _without(getattr(facts, name), None) for name in _IDS})
+    said.update({name: _without(getattr(facts, name), {}) for name in _GROUPS})
+    said["net"] = dict(facts.net)
+    return said
+
+
+def _without(things: Mapping[Any, Any], nothing: Any) -> dict[Any, Any]:
+    return {key: value for key, value in things.items() if value != nothing}

@@ -1,0 +1,246 @@
+"""A store in dictionaries, and a world that plans uses against it one by one."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any, NamedTuple
+
+from tenure.engine.facts import Facts, Wanted
+from tenure.engine.fingerprint import fingerprint, of_facts
+from tenure.engine.images import images
+from tenure.engine.plan import Moment, Plan, plan
+from tenure.engine.state import State
+from tenure.engine.wants import wanted
+from tenure.errors import TenureError
+from tenure.model import uses as u
+from tenure.model.events import Event
+from tenure.model.holding import Allocation, Claim, ClaimRequest
+from tenure.net.addresses import number_of
+
+START = datetime(2026, 11, 1, 12, tzinfo=UTC)
+
+
+class Tally(NamedTuple):
+    """Open claims, counted."""
+
+    network: str
+    host: str | None
+    pending: bool
+    family: str
+    count: int  # type: ignore[assignment]
+    claims: int
+
+
+@dataclass
+class Tables:
+    """What a store would hold: rows by table and key."""
+
+    rows: dict[str, dict[tuple[str, ...], Any]] = field(default_factory=dict)
+
+    def apply(self, events: list[Event]) -> None:
+        for event in events:
+            for image in images(event):
+                table = self.rows.setdefault(image.table, {})
+                if image.row is None:
+                    del table[image.key]
+                else:
+                    table[image.key] = image.row
+
+    def all(self, table: str) -> list[Any]:
+        return list(self.rows.get(table, {}).values())
+
+    def open(self, table: str) -> list[Any]:
+        return [row for row in self.all(table) if row.until is None]
+
+    # What `State.load` reads
+
+    @property
+    def vrfs(self) -> list[Any]:
+        return self.all("vrfs")
+
+    @property
+    def locations(self) -> list[Any]:
+        return self.all("locations")
+
+    @property
+    def networks(self) -> list[Any]:
+        return self.all("networks")
+
+    @property
+    def subnets(self) -> list[Any]:
+        return self.all("subnets")
+
+    @property
+    def ranges(self) -> list[Any]:
+        return self.all("ranges")
+
+    @property
+    def zones(self) -> list[Any]:
+        return self.all("zones")
+
+    def blocks(self) -> Iterator[Any]:
+        return iter(sorted(self.all("blocks"), key=lambda block: not block.rack))
+
+    def held(self, now: datetime) -> Iterator[tuple[str, int, bool, datetime | None]]:
+        for row in self.all("allocations"):
+            if row.until is None:
+                yield row.subnet, number_of(row.ip), row.lease, None
+            elif row.cooling_until is not None and row.cooling_until > now:
+                yield row.subnet, number_of(row.ip), row.lease, row.cooling_until
+
+    def tallies(self) -> Iterator[Tally]:
+        found: Counter[tuple[str, str | None, bool, str, int]] = Counter()
+        for claim in self.open("claims"):
+            request = claim.request
+            found[claim.network, claim.host, claim.bound is None, request.family or "v4", request.count] += 1
+        return (Tally(*key, number) for key, number in found.items())
+
+    # What the engine wants by key
+
+    def facts(self, want: Wanted, now: datetime) -> Facts:
+        """Rows by key and all that hangs on them, as `Wanted` says."""
+        facts = Facts()
+        facts.want(want)
+        ports = [i for i in self.all("interfaces") if i.mac in want.macs]
+        machines = {m.id for m in self.all("machines") if {m.id, m.name} & want.machines} | {p.machine for p in ports}
+        claims = {c.id: c for c in self.all("claims") if c.id in want.claims}
+        claims |= {c.id: c for c in self.open("claims") if (c.project, c.handle) in want.handles}
+        machines |= {c.machine for c in claims.values() if c.machine is not None}
+        ports = [i for i in self.all("interfaces") if i.machine in machines]
+        mine = {p.id for p in ports}
+        for claim in self.open("claims"):
+            if claim.machine in machines or (claim.bound is None and claim.interface in mine):
+                claims[claim.id] = claim
+        names = want.hostnames | {m.name.lower() for m in self.all("machines") if m.id in machines}
+        names |= {c.request.hostname for c in claims.values() if c.request.hostname is not None}
+        worn = {a.allocation for a in self.open("attachments") if a.interface in mine}
+        expired = sorted(
+            (a for a in self.open("allocations") if a.lease and a.held_until < now), key=lambda a: a.held_until
+        )[: want.expired]
+        late = {a.id for a in expired}
+        held = [
+            a
+            for a in self.open("allocations")
+            if a.hostname in names or a.id in worn | late or (a.vrf, a.ip) in want.addresses
+        ]
+        claims |= {c.id: c for c in self.all("claims") if c.id in {a.claim for a in held}}
+        held += [a for a in self.open("allocations") if a.claim in claims and a not in held]
+        self._fill(facts, machines, claims, held)
+        facts.expired = [a.id for a in expired]
+        self._last(facts, want)
+        self._holders(facts, want)
+        return facts
+
+    def _fill(self, facts: Facts, machines: set[str], claims: dict[str, Claim], held: list[Allocation]) -> None:
+        machines |= {c.machine for c in claims.values() if c.machine is not None}
+        for machine in self.all("machines"):
+            if machine.id in machines:
+                facts.put("machines", machine)
+        for port in self.all("interfaces"):
+            if port.machine in machines:
+                facts.put("interfaces", port)
+        for claim in claims.values():
+            facts.put("claims", claim)
+        for allocation in held:
+            facts.put("allocations", allocation)
+        here = {a.id for a in held}
+        for attachment in self.open("attachments"):
+            if attachment.allocation in here:
+                facts.put("attachments", attachment)
+
+    def _last(self, facts: Facts, want: Wanted) -> None:
+        closed = {c.id: (c.project, c.handle) for c in self.all("claims") if c.until is not None}
+        for row in sorted((a for a in self.all("allocations") if a.until is not None), key=lambda a: a.until):
+            if closed.get(row.claim) in want.last:
+                facts.last[closed[row.claim]] = row
+
+    def _holders(self, facts: Facts, want: Wanted) -> None:
+        for kind, id_, first, last in want.holders:
+            labels = []
+            if kind == "subnet":
+                low, high = number_of(first) if first else 0, number_of(last) if last else 1 << 128
+                held = [a for a in self.open("allocations") if a.subnet == id_ and low <= number_of(a.ip) <= high]
+                labels = [a.ip for a in held]
+            elif kind == "network":
+                labels = ["claim " + c.handle for c in self.open("claims") if c.network == id_]
+            elif kind == "location":
+                labels = ["claim " + c.handle for c in self.open("claims") if c.host == id_]
+                labels += ["machine " + m.name for m in self.all("machines") if m.location == id_]
+            facts.holders[kind, id_, first, last] = (labels[:20], len(labels))
+
+
+class World:
+    """Plans uses against a state and tables, and keeps every event."""
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.tables = Tables()
+        self.events: list[Event] = []
+        self.now = START
+        self.ids = (f"{n:020x}" for n in count(1))
+        self._handles = count(1)
+
+    def plan(self, use: u.Use, *, if_match: int | None = None) -> Plan:
+        """Plan a use and record it. A refusal must leave everything as it was; that is asserted each time."""
+        self.state.advance(self.now)
+        facts = self.tables.facts(wanted(use, self.state), self.now)
+        moment = Moment(now=self.now, ids=self.ids)
+        asked = u.Submission(use=use, actor="token:ci", if_match=if_match)
+        before = fingerprint(self.state), of_facts(facts)
+        try:
+            made = plan(asked, self.state, facts, moment)
+        except TenureError:
+            assert (fingerprint(self.state), of_facts(facts)) == before
+            raise
+        events = list(made.events)
+        made.draft.unwind()
+        assert (fingerprint(self.state), of_facts(facts)) == before
+        for event in events:
+            self.state.reduce(event)
+        self.tables.apply(events)
+        self.events.extend(events)
+        return Plan(made.answer, events, made.draft)
+
+    def do(self, use: u.Use, **circumstances: Any) -> Any:
+        """The answer alone."""
+        return self.plan(use, **circumstances).answer
+
+    def wait(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+        self.state.advance(self.now)
+
+    # Shorthands
+
+    def claim(self, network: str = "prod", handle: str | None = None, **fields: Any) -> Any:
+        """A claim's holding."""
+        request = ClaimRequest(network=network, **fields)
+        return self.do(u.ClaimAddresses(request=request, handle=handle or f"h{next(self._handles)}"))
+
+    def ip(self, network: str = "prod", **fields: Any) -> str:
+        """The first address of a new claim."""
+        return str(self.claim(network, **fields).addresses[0].ip)
+
+    def release(self, holding: Any, **fields: Any) -> Any:
+        return self.do(u.ReleaseClaim(claim=holding.claim.id, **fields))
+
+    def space(self, cidr: str) -> Any:
+        found = self.state.find("subnet", cidr)
+        assert found is not None
+        return self.state.subnets[found]
+
+
+def site(*cidrs: str, racks: int = 2, hosts: int = 3, fields: dict[str, Any] | None = None, **network: Any) -> World:
+    """A world with one site, hosts `h<rack>-<n>`, and a network `prod` with these subnets."""
+    world = World()
+    world.do(u.CreateVrf(name="default"))
+    world.do(u.CreateLocation(name="s1", kind="site"))
+    for rack in range(racks):
+        world.do(u.CreateLocation(name=f"r{rack}", kind="rack", parent="s1"))
+        for host in range(hosts):
+            world.do(u.CreateLocation(name=f"h{rack}-{host}", kind="host", parent=f"r{rack}"))
+    world.do(u.CreateNetwork(name="prod", fields=network))
+    for cidr in cidrs:
+        world.do(u.CreateSubnet(network="prod", cidr=cidr, fields=fields or {}))
+    return world
