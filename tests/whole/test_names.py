@@ -1,12 +1,25 @@
 """A thousand claims: each name can be asked the moment the claim is answered, and is gone when the release is."""
 
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.whole.serving import Serving
-from tests.whole.site import DOMAIN, HOSTS, Asker, Json, build, events, made, open_claims, reverse_name
+from tests.whole.site import (
+    DOMAIN,
+    HOSTS,
+    Asker,
+    Json,
+    build,
+    events,
+    faults_of,
+    listed,
+    made,
+    open_claims,
+    reverse_name,
+)
 
 pytestmark = pytest.mark.whole
 
@@ -17,6 +30,7 @@ def test_a_thousand_names_are_right_both_ways_at_once_and_for_good(tmp_path: Pat
     with Serving(tmp_path / "data") as serving, serving.client() as client, Asker(serving.dns) as ask:
         build(client, cidrs=("10.0.0.0/16", "2001:db8::/64"), cooldown=300)
         claims = [_claimed(client, ask, number) for number in range(CLAIMS)]
+        _near(client, claims)
         gone = claims[::10]
         for claim in gone:
             _released(client, ask, claim)
@@ -32,6 +46,7 @@ def test_a_thousand_names_are_right_both_ways_at_once_and_for_good(tmp_path: Pat
             _explained(client, claim)
         again = made(client, "/v1/claims", network="prod", handle="vm-1", host=HOSTS[1], hostname="vm-1")
         assert again["addresses"] == claims[1]["addresses"]
+        assert faults_of(tmp_path / "data" / "tenure.sqlite") == []
 
 
 def _claimed(client: httpx.Client, ask: Asker, number: int) -> Json:
@@ -44,6 +59,16 @@ def _claimed(client: httpx.Client, ask: Asker, number: int) -> Json:
     for ip in given:
         assert ask.names(ip) == {f"{name}.{DOMAIN}"}
     return claim
+
+
+def _near(client: httpx.Client, claims: list[Json]) -> None:
+    """Each address is in a block of its host's rack."""
+    for rack in ("r1", "r2"):
+        blocks = [ip_network(each["block"]) for each in listed(client, "/v1/blocks", location=rack) if each["rack"]]
+        here = [claim for claim in claims if claim["host"].startswith(rack)]
+        assert here
+        for address in (address for claim in here for address in claim["addresses"]):
+            assert any(ip_address(address["ip"]) in block for block in blocks), (address, blocks)
 
 
 def _released(client: httpx.Client, ask: Asker, claim: Json) -> None:

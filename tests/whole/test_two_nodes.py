@@ -197,9 +197,13 @@ def _freeze_with_the_lock(watch: psycopg.Connection[Any], ledger: int) -> None:
 
 
 def _keeps(watch: psycopg.Connection[Any]) -> bool:
-    """Whether the lock is still node b's when the server has done all that the node had asked for."""
-    idle = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'node-b' AND state = 'active'"
-    until(lambda: watch.execute(idle).fetchone() == (0,))
+    """Whether the lock is still node b's when the server has done all that the node had asked for.
+
+    In the middle of a COPY the server is active and waits for its client.
+    """
+    busy = """SELECT count(*) FROM pg_stat_activity WHERE application_name = 'node-b' AND state = 'active'
+     AND wait_event_type IS DISTINCT FROM 'Client'"""
+    until(lambda: watch.execute(busy).fetchone() == (0,))
     return watch.execute(_HOLDER).fetchone() == ("node-b",)
 
 
