@@ -47,6 +47,11 @@ class Session:
         """The client; nothing was sent yet."""
         return connect(self.url, self._token)
 
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        if "client" in self.__dict__:
+            self.client.close()
+
     @property
     def change(self) -> dict[str, Any]:
         """What the calls that change something are told besides their fields."""
@@ -176,6 +181,7 @@ class Remote(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run it; a refusal is one sentence on standard error and the exit status."""
         ctx.obj = Session({name: ctx.params.pop(name) for name in self._more})
+        ctx.call_on_close(ctx.obj.close)
         try:
             return super().invoke(ctx)
         except (Unreachable, AnswerLost) as error:

@@ -1,0 +1,135 @@
+"""The verbs of every day against a running service: what people and programs read, and the exit status."""
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Command
+from tests.lab.processes import free_port
+from tests.whole.serving import Serving
+
+
+def test_allocate_prints_the_address_for_people_and_one_value_for_programs(tenure: Command) -> None:
+    claim = tenure.json("allocate", "prod", "--host", "compute-7", "--hostname", "vm-1", "--handle", "a/1")
+    address = claim["addresses"][0]
+    text = tenure("allocate", "prod", "--host", "compute-7", "--hostname", "vm-1", "--handle", "a/1")
+    assert text.startswith(f"{address['ip']}/16  vm-1.prod.example.  block {address['block']}")
+    assert claim["id"] in text
+
+
+def test_a_claim_is_bound_moved_and_released_by_id_handle_and_address(tenure: Command) -> None:
+    pending = tenure.json("allocate", "prod", "--defer", "--handle", "later")
+    assert (pending["state"], pending["addresses"]) == ("pending", [])
+    bound = tenure.json("bind", pending["id"], "compute-7")
+    assert tenure.json("rebind", bound["id"], "compute-8")["host"] == "compute-8"
+    assert tenure.json("release", "later")["state"] == "released"
+    assert tenure.json("release", pending["id"])["state"] == "released"
+    ip = tenure.json("allocate", "prod")["addresses"][0]["ip"]
+    assert tenure.json("release", ip)["state"] == "released"
+    assert "no open claim 'later'" in tenure.refused(1, "release", "later")
+
+
+def test_reserve_keeps_several_addresses_for_a_purpose(tenure: Command) -> None:
+    claim = tenure.json("reserve", "prod", "--count", "5", "--for", "landscape")
+    assert (len(claim["addresses"]), claim["purpose"]) == (5, "landscape")
+
+
+def test_why_history_find_and_capacity_answer(tenure: Command) -> None:
+    ip = tenure.json("allocate", "prod", "--host", "compute-8", "--hostname", "asked")["addresses"][0]["ip"]
+    assert tenure.json("why", ip)["strategy"] == "topology"
+    assert f"{ip} was given at" in tenure("why", ip)
+    assert [event["kind"] for event in tenure.json("history", ip)][-1] == "tenure.address.allocated"
+    assert "tenure.address.allocated" in tenure("history", ip)
+    assert tenure.json("find", ip)[0]["label"] == ip
+    assert "asked" in tenure("find", "asked")
+    counts = tenure.json("capacity", "prod", "--by", "location")
+    v4 = counts["v4"]
+    assert v4["capacity"] == v4["in_use"] + v4["reserved"] + v4["cooling"] + v4["available"]
+    assert "compute-8" in tenure("capacity", "prod", "--by", "location")
+
+
+def test_a_refusal_is_a_sentence_and_status_1(tenure: Command) -> None:
+    assert tenure.refused(1, "allocate", "nowhere") == "There is no network 'nowhere'.\n"
+    assert "first_free" in tenure.refused(1, "network", "create", "x", "--strategy", "best")
+    assert "not known" in tenure.refused(1, "vrf", "list", "--token", "wrong")
+
+
+def test_wrong_usage_is_status_2_and_an_absent_service_3(tenure: Command) -> None:
+    assert "Did you mean" in tenure.refused(2, "allocat")
+    assert "No such option" in tenure.refused(2, "allocate", "prod", "--hots", "x")
+    assert "is not a duration" in tenure.refused(2, "network", "create", "x", "--cooldown", "soon")
+    assert "no URL" not in tenure.refused(2, "vrf", "list", "--url", "tenure")
+    url = f"http://127.0.0.1:{free_port()}"
+    assert tenure.refused(3, "vrf", "list", "--url", url).startswith(f"Nobody answers at {url}")
+
+
+def test_a_dry_run_says_so_and_changes_nothing(tenure: Command) -> None:
+    tenure("vrf", "create", "spare")
+    before = tenure.json("event", "list")
+    assert "A dry run: nothing was changed." in tenure("allocate", "prod", "--dry-run")
+    assert tenure.json("allocate", "prod", "--dry-run")["state"] == "bound"
+    assert "would be deleted" in tenure("vrf", "delete", "spare", "--dry-run")
+    assert tenure.json("event", "list") == before
+
+
+def test_many_claims_go_round_the_hosts(tenure: Command, hosts: Path) -> None:
+    items = tenure.json("allocate", "prod", "--count", "1200", "--hosts-from", str(hosts), "--purpose", "load")
+    claims = [item["claim"] for item in items]
+    assert len({claim["addresses"][0]["ip"] for claim in claims}) == 1200
+    assert [claim["host"] for claim in claims[:3]] == ["compute-7", "compute-8", "compute-7"]
+    done = tenure.run("allocate", "prod", "--hosts-from", str(hosts))
+    assert (done.exit_code, done.stderr) == (0, "2 granted, 0 refused.\n")
+    assert "compute-8" in done.stdout
+
+
+def test_a_batch_from_a_table_says_what_came_of_each_row(tenure: Command, tmp_path: Path) -> None:
+    table = tmp_path / "claims.csv"
+    table.write_text("handle,host,static,count\nrow/1,compute-7,yes,\nrow/2,nowhere,,\nrow/3,,,3\n")
+    done = tenure.run("allocate", "prod", "--batch", str(table), "--json")
+    items = json.loads(done.stdout)
+    assert done.exit_code == 1
+    assert [item["status"] for item in items] == [201, 404, 201]
+    assert items[0]["claim"]["static"]
+    assert len(items[2]["claim"]["addresses"]) == 3
+
+
+def test_a_batch_that_cannot_be_read_is_wrong_usage(tenure: Command, tmp_path: Path, hosts: Path) -> None:
+    table = tmp_path / "claims.csv"
+    for text, word in (("handle,rack\na,b\n", "'rack'"), ("handle\na,b\n", "row 2"), ("count\nmany\n", "row 2")):
+        table.write_text(text)
+        assert word in " ".join(tenure.refused(2, "allocate", "prod", "--batch", str(table)).split())
+    assert tenure.refused(2, "allocate", "prod", "--batch", str(tmp_path / "none.csv"))
+    assert tenure.refused(2, "allocate", "prod", "--batch", str(table), "--hosts-from", str(hosts))
+    assert tenure.refused(2, "allocate", "prod", "--handle", "a", "--hosts-from", str(hosts))
+
+
+def test_watch_follows_from_a_place(tenure: Command) -> None:
+    epoch = tenure.json("event", "list", "--limit", "1")
+    assert epoch[0]["sequence"] == 1
+    last = tenure.json("event", "list")[-1]["sequence"]
+    name = tenure.json("vrf", "create", "watched")["name"]
+    position = _position(tenure, last)
+    event = tenure.json("watch", "--after", position, "--count", "1")
+    assert (event["sequence"], event["kind"]) == (last + 1, "tenure.vrf.created")
+    assert name in tenure("watch", "--after", position, "--count", "1", "--kinds", "tenure.vrf.created")
+    assert "new epoch" in tenure.refused(1, "watch", "--after", "other:1", "--count", "1")
+
+
+def _position(tenure: Command, sequence: int) -> str:
+    from tenure.client import connect
+
+    token = (Path(tenure.env["TENURE_DATA"]) / "admin-token").read_text().strip()
+    with connect(tenure.env["TENURE_URL"], token) as client:
+        return f"{client.now().partition(':')[0]}:{sequence}"
+
+
+def test_flags_win_over_variables_and_variables_over_the_file(serving: Serving, tmp_path: Path) -> None:
+    file = tmp_path / "tenure.toml"
+    file.write_text(f'api = "{serving.url.removeprefix("http://")}"\ndata = "{serving.data}"\n')
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    assert Command({"TENURE_CONFIG": str(file)}).json("vrf", "list")
+    assert Command({}).json("vrf", "list", "--config", str(file))
+    assert nowhere in Command({"TENURE_CONFIG": str(file), "TENURE_URL": nowhere}).refused(3, "vrf", "list")
+    assert Command({"TENURE_URL": nowhere}).json("vrf", "list", "--url", serving.url, "--data", str(serving.data))
+    assert "token" in Command({}).refused(1, "vrf", "list", "--url", serving.url, "--data", str(tmp_path)).lower()
+    file.write_text('apy = "127.0.0.1:1"\n')
+    assert "'apy'" in Command({}).refused(2, "vrf", "list", "--config", str(file))
