@@ -162,8 +162,9 @@ seldom: st.SearchStrategy[Any] = st.one_of(
     st.builds(u.ReadCapacity, network=st.sampled_from(NETWORKS), by_location=st.booleans()),
 )
 plain_uses = st.sampled_from([often, often, often, seldom]).flatmap(lambda group: group)
+together = st.lists(plain_uses, max_size=3).map(lambda many: u.Together(uses=tuple(many)))
 steps = st.tuples(
-    plain_uses | st.lists(plain_uses, max_size=3).map(lambda many: u.Together(uses=tuple(many))),
+    st.sampled_from([plain_uses, plain_uses, plain_uses, plain_uses, together]).flatmap(lambda group: group),
     st.integers(0, 99),
     st.sampled_from([0, 0, 0, 1, 400, 8000]),
 )
