@@ -9,6 +9,9 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+COMMIT = b"\x0bCOMMIT\0"
+"""PostgreSQL's statement as it is on the line: the word alone is in `BEGIN … READ COMMITTED` too."""
+
 
 class Cut(Enum):
     """When to cut the line on which the words are seen."""
@@ -42,7 +45,7 @@ class Proxy:
         return self._real.replace(f":{self._target[1]}/", f":{port}/")
 
     def cut_at(self, words: bytes, when: Cut) -> None:
-        """Cut, once, the next line on which a client says `words` (such as `b"COMMIT"`)."""
+        """Cut, once, the next line on which a client says `words` (such as `COMMIT`), wherever they stand."""
         with self._lock:
             self._order = (words, when)
 

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from tests.lab.proxy import Cut, Proxy
+from tests.lab.proxy import COMMIT, Cut, Proxy
 
 
 @pytest.mark.parametrize(("when", "kept"), [(Cut.BEFORE, 0), (Cut.AFTER, 1)])
@@ -12,7 +12,7 @@ def test_a_commit_is_cut(postgres_url: str, when: Cut, kept: int) -> None:
         direct.execute("CREATE TABLE mark (n int)")
         connection = psycopg.connect(proxy.url)
         connection.execute("INSERT INTO mark VALUES (1)")
-        proxy.cut_at(b"COMMIT", when)
+        proxy.cut_at(COMMIT, when)
         with pytest.raises(psycopg.OperationalError):
             connection.commit()
         connection.close()
@@ -22,7 +22,7 @@ def test_a_commit_is_cut(postgres_url: str, when: Cut, kept: int) -> None:
 
 def test_only_once(postgres_url: str) -> None:
     with Proxy(postgres_url) as proxy:
-        proxy.cut_at(b"COMMIT", Cut.BEFORE)
+        proxy.cut_at(COMMIT, Cut.BEFORE)
         for _ in range(2):
             with psycopg.connect(proxy.url) as connection:
                 connection.execute("SELECT 1")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.lab.postgres import Cluster
 from tests.lab.processes import free_port
-from tests.lab.proxy import Cut, Proxy
+from tests.lab.proxy import COMMIT, Cut, Proxy
 from tests.whole.claimants import Claimants
 from tests.whole.serving import Serving, soa, until
 from tests.whole.site import DOMAIN, LONG, Asker, Json, build, faults_of, made, open_claims
@@ -19,8 +19,6 @@ from tests.whole.site import DOMAIN, LONG, Asker, Json, build, faults_of, made, 
 pytestmark = pytest.mark.whole
 
 CLIENTS = 8
-COMMIT = b"\x0bCOMMIT\0"
-"""The statement as it is on the line, and not the word in `READ COMMITTED`."""
 BETWEEN = 60
 """Calls that are answered before each kill, and after it before anybody looks."""
 

@@ -105,7 +105,7 @@ def test_sixteen_clients_of_two_nodes_write_one_ledger(nodes: Nodes, seed: int, 
         for follower in followers:
             follower.start()
         with Claimants(nodes.client, CLIENTS, seed, releases=45) as clients:
-            clients.work(calls, timeout=240)
+            clients.work(calls, timeout=100 + calls / 15)
             held = clients.rest()
             assert set(open_claims(a)) == set(open_claims(b)) == set(held)
             written, _ = events(a)
