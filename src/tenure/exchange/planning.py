@@ -85,6 +85,7 @@ class _Planner:
         self._present = present
         self._wishes = wishes
         self._named: dict[tuple[str, str], Row] = {}
+        self._counted: set[str] = set()
 
     def merged(self, rows: Iterable[Row]) -> list[Row]:
         """Rows of one address as one, whichever files they are in."""
@@ -142,12 +143,16 @@ class _Planner:
         self._define_named(thing, self._present.networks, {"vrf": vrf})
 
     def _is_there(self, thing: Thing, there: Fields, fields: Fields) -> None:
-        if "id" in there:  # else it is of this import
-            sort = _sort_of(thing.kind)
-            self.plan.there[sort] = self.plan.there.get(sort, 0) + 1
+        self._count(thing.kind, there)
         differs = [name for name, value in fields.items() if name in there and _differs(there[name], value)]
         if differs:
             self.plan.notes.append(f"{thing.where}: it is there already with another {', '.join(differs)}; left so.")
+
+    def _count(self, kind: str, there: Fields) -> None:
+        """Count something as there already, once; what has no id is of this import."""
+        if "id" in there and there["id"] not in self._counted:
+            self._counted.add(there["id"])
+            self.plan.there[_sort_of(kind)] = self.plan.there.get(_sort_of(kind), 0) + 1
 
     def _define_subnet(self, thing: Thing) -> None:
         cidr = str(thing.fields.get("cidr"))
@@ -244,6 +249,8 @@ class _Planner:
         elif parent is not None and there.get("parent") != parent:
             said = there.get("parent") or "no rack"
             self.faults.append(f"{where}: {name} is in {said}, not in {parent}.")
+        else:
+            self._count(kind, there)
 
     def _subnet_for(self, row: Row) -> Fields | None:
         """The subnet that a row names, or the longest match of its address; None, and a fault, where there is none."""
@@ -307,7 +314,7 @@ class _Planner:
 
     def _machine(self, row: Row, name: str) -> None:
         if name in self._present.machines:
-            self._is_there(Thing("device", {}, row.where), self._present.machines[name], {})
+            self._count("machine", self._present.machines[name])
             return
         fields: Fields = {"name": name}
         if row.host or row.rack:
