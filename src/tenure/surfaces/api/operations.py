@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from fastapi import FastAPI, Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from tenure.errors import EpochChanged, InvalidValue, StaleRevision, StoreUnavailable, TenureError
 from tenure.model.access import Token
@@ -278,9 +279,10 @@ def mount(app: FastAPI, backing: Backing, operation: Operation) -> None:
             response.headers["Tenure-Sequence"] = asked.position
         return response
 
-    app.add_api_route(
-        operation.path, endpoint, methods=[operation.method], name=operation.name, include_in_schema=False
-    )
+    # A plain route: FastAPI's own would look for parameters and dependencies in every request, and find none.
+    route = Route(operation.path, endpoint, name=operation.name, include_in_schema=False)
+    route.methods = {operation.method}
+    app.router.routes.append(route)
 
 
 def answer(
