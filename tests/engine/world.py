@@ -195,10 +195,12 @@ class World:
             assert (fingerprint(self.state), of_facts(facts)) == before
             raise
         events = list(made.events)
+        decided = fingerprint(self.state)
         made.draft.unwind()
         assert (fingerprint(self.state), of_facts(facts)) == before
         for event in events:
             self.state.reduce(event)
+        assert fingerprint(self.state) == decided
         self.tables.apply(events)
         self.events.extend(events)
         return Plan(made.answer, events, made.draft)

@@ -251,7 +251,8 @@ class Occupancy:
     def rested(self, number: int, until: datetime) -> None:
         """A row says that an address would rest until then: it may be held all the same, or rest for longer."""
         if self.is_used(number):
-            self.woken[number] = max(until, self.woken.get(number, until))
+            self.woken[number] = later = max(until, self.woken.get(number, until))
+            heapq.heappush(self._ends, (later, number, self.name))
         elif number not in self.resting:
             self.rest(number, until)
         elif self.resting[number] < until:

@@ -185,8 +185,12 @@ class State:
         while self._ends and self._ends[0][0] <= now:
             until, number, subnet = heapq.heappop(self._ends)
             space = self.subnets.get(subnet)
-            if space is not None and space.resting.get(number) == until:
+            if space is None:
+                continue
+            if space.resting.get(number) == until:
                 space.unrest(number)
+            elif space.woken.get(number) == until:
+                del space.woken[number]
         self.offers.expire(now)
 
     @classmethod
