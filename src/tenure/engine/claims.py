@@ -141,8 +141,8 @@ def _again(draft: Draft, claim: Claim, request: ClaimRequest, *, said: bool) -> 
         request = msgspec.structs.replace(request, family=claim.request.family)
     if claim.request == request:
         return holding(draft, claim)
-    old, new = msgspec.to_builtins(claim.request), msgspec.to_builtins(request)
-    differs = {k: [old.get(k), new.get(k)] for k in sorted({*old, *new}) if old.get(k) != new.get(k)}
+    both = ((f, getattr(claim.request, f), getattr(request, f)) for f in ClaimRequest.__struct_fields__)
+    differs = {field: [old, new] for field, old, new in both if old != new}
     raise Conflict(
         f"handle {claim.handle!r} has a claim that differs in {', '.join(differs)}; release it first",
         claim=claim.id,
