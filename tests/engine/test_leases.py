@@ -1,5 +1,6 @@
 """Leases as the engine decides them: what is offered, promised, taken back and remembered."""
 
+from typing import Any
 from zlib import crc32
 
 from tenure.model import uses as u
@@ -13,7 +14,7 @@ HERE = Place(0x0A000001)
 MAC, OTHER = "52:54:00:00:00:01", "52:54:00:00:00:02"
 
 
-def link(last: str = "10.0.0.19", **network: object) -> World:
+def link(last: str = "10.0.0.19", **network: Any) -> World:
     world = site("10.0.0.0/27", domain="prod.example.", **network)
     world.do(u.CreateRange(subnet="10.0.0.0/27", start="10.0.0.10", end=last, role="dynamic"))
     return world

@@ -74,7 +74,12 @@ def lost_event(patch: pytest.MonkeyPatch) -> None:
 
 def wrong_undo(patch: pytest.MonkeyPatch) -> None:
     """What a refusal takes back is not what was done."""
-    patch.setitem(reducers.REDUCERS, e.BlockOwned, lambda state, event: (reducers._own(state, event.block), print)[1])
+
+    def plant(state: State, event: e.BlockOwned) -> reducers.Undo:
+        reducers._own(state, event.block)
+        return lambda: None
+
+    patch.setitem(reducers.REDUCERS, e.BlockOwned, plant)
 
 
 def forgotten_gain(patch: pytest.MonkeyPatch) -> None:

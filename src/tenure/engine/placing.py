@@ -168,9 +168,8 @@ def _wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | N
 
 def wish_of(draft: Draft, host: str | None, network: Network) -> Wish:
     """What a strategy is told of where an address is wanted."""
-    path = draft.state.path(host)
-    rack = next((place.id for place in path if place.kind == "rack"), ROOT)
-    return Wish(host or ROOT, rack, tuple(place.id for place in path), network.boundary)
+    path, rack = draft.state.way_up(host)
+    return Wish(host or ROOT, rack, path, network.boundary)
 
 
 class _Serving:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tenure.model.addressing import Subnet
 
@@ -18,6 +18,7 @@ class Roomy(Protocol):
 
 S = TypeVar("S", bound=Roomy)
 Key = tuple[str, int, str | None]
+_NONE: Iterator[Any] = iter(())
 
 
 class Rooms(Generic[S]):
@@ -56,7 +57,8 @@ class Rooms(Generic[S]):
 
     def at(self, network: str, version: int, location: str | None) -> Iterator[S]:
         """Those bound to a location (`None`: those that are everywhere)."""
-        return (space for _, space in self._open.get((network, version, location), ()))
+        found = self._open.get((network, version, location))
+        return _NONE if found is None else (space for _, space in found)
 
     def all(self, network: str, version: int) -> Iterator[S]:
         """All of a network, wherever they are bound."""

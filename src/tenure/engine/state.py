@@ -22,7 +22,7 @@ from tenure.model import events as e
 from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
 from tenure.model.holding import Claim
-from tenure.model.placement import Block
+from tenure.model.placement import ROOT, Block
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_prefix
 
@@ -62,12 +62,29 @@ HeldRow = tuple[str, int, bool, datetime | None]
 class Rows(Protocol):
     """What `State.load` reads: a store's snapshot."""
 
-    vrfs: Any
-    locations: Any
-    networks: Any
-    subnets: Any
-    ranges: Any
-    zones: Any
+    @property
+    def vrfs(self) -> Iterable[Vrf]:
+        """Open ones."""
+
+    @property
+    def locations(self) -> Iterable[Location]:
+        """Open ones."""
+
+    @property
+    def networks(self) -> Iterable[Network]:
+        """Open ones."""
+
+    @property
+    def subnets(self) -> Iterable[Subnet]:
+        """Open ones."""
+
+    @property
+    def ranges(self) -> Iterable[Range]:
+        """Open ones."""
+
+    @property
+    def zones(self) -> Iterable[Zone]:
+        """Open ones."""
 
     def blocks(self) -> Iterable[Block]:
         """Owned blocks, rack blocks first."""
@@ -116,6 +133,7 @@ class State:
         self.waiting: Counter[tuple[str, int]] = Counter()
         self.offers = Offers(self.subnets)
         self.relays: dict[tuple[str | None, str | None], str] = {}
+        self._routes: dict[str | None, tuple[tuple[str, ...], str]] = {}
         self._ends: Ends = []
         self._made = 0
 
@@ -140,6 +158,15 @@ class State:
             place = self.locations[location]
             found.append(place)
             location = place.parent
+        return found
+
+    def way_up(self, location: str | None) -> tuple[tuple[str, ...], str]:
+        """Ids of a location and everything above it, nearest first; and of its rack ("" if none). Kept at hand."""
+        found = self._routes.get(location)
+        if found is None:
+            path = self.path(location)
+            rack = next((place.id for place in path if place.kind == "rack"), ROOT)
+            found = self._routes[location] = (tuple([place.id for place in path]), rack)
         return found
 
     def zone_named(self, vrf: str, name: str) -> Zone | None:
@@ -242,6 +269,7 @@ class State:
 
     def put_location(self, location: Location) -> None:
         """Know a location."""
+        self._routes.clear()
         self.locations[location.id] = location
         self.names["location", location.name] = location.id
         self.children.setdefault(location.parent, {})[location.id] = None
@@ -250,6 +278,7 @@ class State:
 
     def drop_location(self, location: Location) -> None:
         """Know a location no longer."""
+        self._routes.clear()
         del self.locations[location.id]
         del self.names["location", location.name]
         del self.children[location.parent][location.id]
