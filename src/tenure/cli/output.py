@@ -1,6 +1,7 @@
 """What a command prints: tables and lines for people, one JSON value for programs; progress on standard error."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -45,14 +46,22 @@ def table(columns: Sequence[str], things: Iterable[Mapping[str, Any]]) -> None:
 
 
 def listed(columns: Sequence[str], things: Iterator[Mapping[str, Any]], limit: int | None, for_program: bool) -> None:
-    """A list as far as it was asked for; without a limit people are shown the first thousand and told so."""
+    """A list as far as it was asked for, in order if that is all of it; without a limit people see a thousand."""
     if for_program:
         value(list(islice(things, limit)))
         return
     found = list(islice(things, limit or _MANY))
+    whole = next(things, None) is None
+    if whole:
+        found.sort(key=lambda thing: _natural(text(thing.get(columns[0]))))
     table(columns, found)
-    if limit is None and next(things, None) is not None:
+    if limit is None and not whole:
         print(f"These are the first {_MANY:,}; --limit shows more, filters show others.", file=sys.stderr)
+
+
+def _natural(said: str) -> list[tuple[int, str]]:
+    """A key by which host-2 comes before host-10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", said)]
 
 
 def text(part: Any) -> str:
