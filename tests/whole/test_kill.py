@@ -36,7 +36,7 @@ class House:
         self._data, self.where = data, where
         self.serving = Serving(data, *self._options)
         with self.serving.client() as client:
-            build(client, cidrs=("10.0.0.0/16",), cooldown=0)
+            build(client, cidrs=("10.0.0.0/22",), cooldown=0, ttl=1)  # addresses are given again and again
 
     def client(self, _number: int = 0) -> httpx.Client:
         return self.serving.client()
@@ -82,7 +82,7 @@ def _read(client: httpx.Client) -> dict[str, Json] | None:
 
 
 def _survives(house: House, seed: int, blows: list[Callable[[], None]]) -> Claimants:
-    with Claimants(house.client, CLIENTS, seed) as clients:
+    with Claimants(house.client, CLIENTS, seed, releases=45) as clients:
         for blow in blows:
             clients.work(BETWEEN)
             blow()

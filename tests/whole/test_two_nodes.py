@@ -75,16 +75,20 @@ class Follower(threading.Thread):
         self._end: int | None = None
 
     def run(self) -> None:
+        try:
+            with self._client:
+                self._follow()
+        except (httpx.TransportError, AssertionError) as error:
+            self.fault = repr(error)
+
+    def _follow(self) -> None:
         after: str | None = None
-        with self._client:
-            while self._end is None or self._at() < self._end:
-                place = {"after": after} if after else {}
-                page = self._client.get("/v1/events", params={"limit": "1000", "wait": "1s", **place})
-                if not page.is_success:
-                    self.fault = page.text
-                    return
-                self.seen += page.json()["items"]
-                after = page.json()["position"]
+        while self._end is None or self._at() < self._end:
+            place = {"after": after} if after else {}
+            page = self._client.get("/v1/events", params={"limit": "1000", "wait": "1s", **place})
+            assert page.is_success, page.text
+            self.seen += page.json()["items"]
+            after = page.json()["position"]
 
     def _at(self) -> int:
         return int(self.seen[-1]["sequence"]) if self.seen else 0
@@ -100,11 +104,11 @@ class Follower(threading.Thread):
 @pytest.mark.parametrize("calls", [2_000, pytest.param(10_000, marks=LONG)])
 def test_sixteen_clients_of_two_nodes_write_one_ledger(nodes: Nodes, seed: int, calls: int) -> None:
     with nodes.client(0) as a, nodes.client(1) as b:
-        build(a, cidrs=("10.0.0.0/20",), cooldown=0)
+        build(a, cidrs=("10.0.0.0/22",), cooldown=0, ttl=1)  # so that addresses are given again and again
         followers = [Follower(nodes.client(number)) for number in range(2)]
         for follower in followers:
             follower.start()
-        with Claimants(nodes.client, CLIENTS, seed, releases=45) as clients:
+        with Claimants(nodes.client, CLIENTS, seed, releases=50) as clients:
             clients.work(calls, timeout=100 + calls / 15)
             held = clients.rest()
             assert set(open_claims(a)) == set(open_claims(b)) == set(held)
