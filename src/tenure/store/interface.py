@@ -98,7 +98,7 @@ class Named(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many open claims a network has at a location in a state, and for how many addresses a pending one asks."""
+    """How many open claims a network has at a location in a state, and for what pending ones ask (else "" and 1)."""
 
     network: str
     host: str | None
