@@ -22,13 +22,13 @@ class Command:
     def __init__(self, env: dict[str, str]) -> None:
         self.env = env
 
-    def run(self, *words: str, stdin: str | None = None) -> Any:
+    def tried(self, *words: str, stdin: str | None = None) -> Any:
         """Run it; the result has exit_code, stdout and stderr."""
         return CliRunner().invoke(app, list(words), env=self.env, input=stdin, prog_name="tenure")
 
     def __call__(self, *words: str) -> str:
         """What it prints; it must succeed."""
-        done = self.run(*words)
+        done = self.tried(*words)
         assert done.exit_code == 0, f"{words}: {done.stderr}"
         return str(done.stdout)
 
@@ -38,7 +38,7 @@ class Command:
 
     def refused(self, status: int, *words: str) -> str:
         """What it says on standard error; it must end with `status` and print nothing else."""
-        done = self.run(*words)
+        done = self.tried(*words)
         assert (done.exit_code, done.stdout) == (status, ""), (words, done.stdout, done.stderr)
         return str(done.stderr)
 

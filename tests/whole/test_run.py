@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 
 from tests.lab.processes import Process
 
-pytestmark = pytest.mark.whole
+missing = [name for name in ("dig", "curl") if shutil.which(name) is None]
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(bool(missing), reason=f"not installed: {missing}")]
 
 DEMO = [str(Path(sys.executable).with_name("tenure")), "demo", "--api", "127.0.0.1:0", "--dns", "127.0.0.1:0"]
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from tests.lab.processes import Process, free_port
 from tests.whole.console import Step, steps
 
-pytestmark = pytest.mark.whole
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(shutil.which("dig") is None, reason="dig is not installed")]
 
 ADDRESS = re.compile(r"10\.0\.0\.[0-9]+(?:/28)?")
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial" / "first-site.md"
