@@ -199,7 +199,7 @@ def _choose(draft: Draft, network: Network, wish: Wish, view: View) -> tuple[Spa
     """The first candidate that holds: its blocks are recorded as owned. At most 64 are looked at."""
     for at, candidate in enumerate(STRATEGIES[network.strategy](wish, view)):
         space = draft.state.subnets[candidate.subnet]
-        number = _take(draft, space, candidate)
+        number = _take(draft, space, candidate, view)
         if number is not None and space.is_free(number):
             return space, number, candidate
         if at + 1 == MOST_CANDIDATES:
@@ -207,8 +207,9 @@ def _choose(draft: Draft, network: Network, wish: Wish, view: View) -> tuple[Spa
     return None
 
 
-def _take(draft: Draft, space: Space, candidate: Candidate) -> int | None:
+def _take(draft: Draft, space: Space, candidate: Candidate, view: View) -> int | None:
     for block in candidate.take:
+        view.took(block)
         draft.record(e.BlockOwned(block=block))
     if candidate.number is not None or not candidate.take:
         return candidate.number

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from tenure.engine.space import Slice, Slices, Space
-from tenure.model.placement import Block, Look
+from tenure.model.placement import ROOT, Block, Look
 from tenure.model.policy import Boundary, Title
 
 MOST_CANDIDATES = 64
@@ -64,6 +64,11 @@ class View:
         """Note that a block was looked at, and what came of it."""
         owner = "nobody" if block.owner is None else self._owner_name(block.owner)
         self.looks.append(Look(block.text, owner, outcome))
+
+    def took(self, block: Block) -> None:
+        """Note that a block was taken for this request."""
+        outcome = "taken, for its rack" if block.rack else "taken"
+        self.looks.append(Look(block.cidr, self._owner_name(block.owner or ROOT), outcome))
 
 
 def first_of(slices: Slices | None) -> Slice | None:
