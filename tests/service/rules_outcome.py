@@ -251,6 +251,10 @@ def same_key_same_answer(world: World) -> None:
     refused = node.answer(claim(None, network="none"), key="r", digest=b"3" * 32)
     assert isinstance(refused, Failure)
     assert node.reply(claim(None), key="r", digest=b"4" * 32).replayed is False
+    pair = [submission(claim(None), key="p", item=item, digest=digest * 32) for item, digest in ((3, b"5"), (4, b"6"))]
+    for asked in (pair, pair[::-1]):  # in one turn, then in two: the key is one for all items
+        answers = [reply.answer for reply in node.replies(*asked)]
+        assert sorted(each.code if isinstance(each, Failure) else "" for each in answers) == ["", "key_reused"]
 
 
 def forgets_keys(fault: Fault) -> None:

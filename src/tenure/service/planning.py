@@ -10,13 +10,13 @@ from tenure.engine.draft import Draft, Moment
 from tenure.engine.facts import Facts, Wanted
 from tenure.engine.holdings import holding
 from tenure.engine.plan import Plan, plan
-from tenure.errors import KeyReused, StoreUnavailable, TenureError
+from tenure.errors import StoreUnavailable, TenureError
 from tenure.model import uses as u
 from tenure.model.answers import Answer, Answers, Failure, Holding
 from tenure.model.events import Entry, TokenCreated
 from tenure.service import zoning
 from tenure.service.memory import Memory
-from tenure.service.queue import Key, Waiting
+from tenure.service.queue import Key, Waiting, reused
 from tenure.service.zones import Move, Notes
 from tenure.store.interface import Batch, DataRefused, Head, KeyUse, Replay, Turn
 
@@ -56,6 +56,7 @@ class Planned:
     Attributes:
         outcomes: One a use, in order.
         changes: Those of them that record something.
+        digests: With what body each idempotency key came, before or in this turn, by actor and key.
         batch, move, head: What they come to, and the end of the ledger with it; after `prepare`.
     """
 
@@ -69,6 +70,7 @@ class Planned:
         self.notes = Notes(memory.state)
         self.facts = Facts()
         self.batch = None
+        self.digests: dict[tuple[str, str], bytes] = {}
         self._memory = memory
         self._turn = turn
 
@@ -89,6 +91,8 @@ class Planned:
             if made.events and not asked.dry_run:
                 self.notes.note(made.events)
                 self.changes.append(Change(next(moment.ids), asked, made))
+                if asked.key:
+                    self.digests.setdefault((asked.actor, asked.key), asked.digest)
         except BaseException:
             made.draft.unwind()
             raise
@@ -181,6 +185,7 @@ class Planner:
             memory.state.advance(turn.now)
         keys = {item.key for item in items if item.key is not None}
         replays = turn.replays(keys) if keys else {}
+        planned.digests.update(turn.digests({key[:2] for key in keys}) if keys else {})
         wanted = Wanted()
         asked = [_needs(item, wanted, replays, memory, trusted=trusted) for item in items]
         planned.facts = turn.facts(wanted)
@@ -194,6 +199,8 @@ class Planner:
 
 
 def _outcome(planned: Planned, asked: u.Submission, needs: Replay | TenureError | None, moment: Moment) -> Outcome:
+    if not asked.dry_run and planned.digests.get((asked.actor, asked.key), asked.digest) != asked.digest:
+        return Outcome(failure(reused()))
     if isinstance(needs, TenureError):
         return Outcome(failure(needs))
     if isinstance(needs, Replay):
@@ -220,8 +227,6 @@ def _needs(
     """Add what a use needs to what the turn wants; or an earlier answer, or the refusal, that spares planning it."""
     before = replays.get(item.key) if item.key is not None else None
     if before is not None:
-        if before.digest != item.asked.digest:
-            return KeyReused("this idempotency key came before with another body", pointer="")
         wanted.claims.update(_claims(_decode(before.answer)))
         return before
     if not trusted and isinstance(item.asked.use, u.ExpireLeases):

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 
-from tenure.errors import Conflict, OutcomeUnknown, StoreUnavailable, TenureError
+from tenure.errors import Conflict, KeyReused, OutcomeUnknown, StoreUnavailable, TenureError
 from tenure.model.answers import Failure, Reply
 from tenure.model.uses import Submission, Together
 
@@ -107,7 +107,7 @@ class Queue:
                 (self._urgent if asked[0].urgent else self._plain).append(line)
                 self._changed.notify()
         for each in refused:
-            line.answer(each.place, refusal(_in_flight(), ""))
+            line.answer(each.place, refusal(in_flight(), ""))
         return line.future
 
     def gather(self, bound: int) -> list[Waiting]:
@@ -210,5 +210,11 @@ def stopped() -> StoreUnavailable:
     return StoreUnavailable("the writer has stopped; nothing was changed", retry_after=_RETRY_AFTER)
 
 
-def _in_flight() -> Conflict:
+def in_flight() -> Conflict:
+    """For a use whose idempotency key another one has that is not answered yet."""
     return Conflict("a request with the same idempotency key is still being worked on", in_flight=True)
+
+
+def reused() -> KeyReused:
+    """For a use whose idempotency key came with another body."""
+    return KeyReused("this idempotency key came before with another body", pointer="")

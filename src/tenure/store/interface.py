@@ -165,6 +165,10 @@ class Turn(Protocol):
         """Remembered idempotency keys among (actor, key, item)."""
         ...
 
+    def digests(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], bytes]:
+        """With what body each (actor, key) among these came, whichever item of it is remembered."""
+        ...
+
     def apply(self, batch: Batch) -> None:
         """Write the batch: one statement a table.
 

@@ -312,6 +312,9 @@ class RowsContract(StoreFixtures):
             now = turn.now
             assert turn.replays(asked) == {asked[0]: Replay(b"digest", "change", b"answer\x00")}
             assert turn.replays([]) == {}
+            keys = [("token:ci", "k-1"), ("token:ci", "k-2"), ("token:other", "k-1")]
+            assert turn.digests(keys) == {keys[0]: b"digest"}
+            assert turn.digests([]) == {}
         assert site.store.forget_keys(now - timedelta(hours=24)) == 0
         assert site.store.forget_keys(now + SECOND) == 1
         with site.store.turn() as turn:

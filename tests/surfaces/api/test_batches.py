@@ -1,7 +1,12 @@
 """Batches and imports: results in order, one wrong among thousands, all or nothing."""
 
+import asyncio
 from typing import Any
 
+import httpx
+import pytest
+
+from tenure.model.events import AddressAllocated
 from tests.surfaces.api.site import Site, problem
 
 
@@ -93,6 +98,63 @@ def test_a_batch_repeated_under_its_key_gives_the_same_answer(site: Site) -> Non
     before = site.sequence
     assert site.ask("POST", "/v1/claims/batch", body, headers=key).json() == first.json()
     assert site.sequence == before
+
+
+@pytest.mark.parametrize("other", [603, 500, 1], ids=["longer", "shorter", "one"])
+def test_a_key_that_comes_with_another_batch_is_refused_whole(site: Site, other: int) -> None:
+    _wide(site)
+    key = {"Idempotency-Key": "batch-1"}
+    claims = [{"network": "wide"} for _ in range(600)]
+    site.ask("POST", "/v1/claims/batch", {"claims": claims}, headers=key)
+    before = site.sequence
+    claims = [{"network": "wide"} for _ in range(other)]
+    again = site.ask("POST", "/v1/claims/batch", {"claims": claims}, headers=key)
+    problem(again, 422, "key_reused")
+    assert site.sequence == before
+
+
+def test_a_key_is_of_the_items_in_their_order_and_of_the_path(site: Site) -> None:
+    key = {"Idempotency-Key": "batch-1"}
+    claims = [{"network": "prod", "handle": "a"}, {"network": "prod", "handle": "b"}, {"network": "nowhere"}]
+    site.ask("POST", "/v1/claims/batch", {"claims": claims}, headers=key)
+    before = site.sequence
+    for path, body in (
+        ("/v1/claims/batch", {"claims": claims[::-1]}),
+        ("/v1/claims/batch", {"claims": [*claims[:2], {"network": "prod"}]}),
+        ("/v1/claims/batch", {"claims": claims, "atomic": True}),
+        ("/v1/claims", {"network": "prod"}),
+    ):
+        problem(site.ask("POST", path, body, headers=key), 422, "key_reused")
+    assert site.sequence == before
+
+
+def test_a_batch_of_which_nothing_was_done_leaves_its_key_free(site: Site) -> None:
+    key = {"Idempotency-Key": "batch-1"}
+    site.ask("POST", "/v1/claims/batch", {"claims": [{"network": "nowhere"}]}, headers=key)
+    (made,) = site.post("/v1/claims/batch", {"claims": [{"network": "prod"}]}, headers=key)["items"]
+    assert made["status"] == 201
+
+
+def test_two_batches_under_one_key_at_once_are_one(site: Site) -> None:
+    """The first is in its first chunk when the others come: nothing of them is done, whatever items they have."""
+    _wide(site)
+    claims = [{"network": "wide"} for _ in range(600)]
+    before = site.sequence
+
+    async def at_once() -> list[httpx.Response]:
+        waiting = [
+            site.client.post("/v1/claims/batch", json={"claims": some}, headers={"Idempotency-Key": "batch-1"})
+            for some in (claims, claims, [*claims, {"network": "prod"}], claims[:1])
+        ]
+        return await asyncio.gather(*waiting)
+
+    answers = site.runner.run(at_once())
+    codes = [each.json().get("code") for each in answers]
+    assert codes == [None, "conflict", "key_reused", "key_reused"]
+    assert answers[1].json()["in_flight"] is True
+    events = [entry.event for entry in site.store.entries(before, 10_000)]
+    assert sum(isinstance(each, AddressAllocated) for each in events) == 600
+    assert site.app.state.backing.keys == {}
 
 
 SITE: list[dict[str, Any]] = [

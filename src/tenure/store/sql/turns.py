@@ -84,6 +84,20 @@ class SqlTurn:
             (actor, key, item): Replay(digest, change, answer) for actor, key, item, digest, change, answer in found
         }
 
+    def digests(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], bytes]:
+        """With what body each (actor, key) came: one row of each, for all items of a key came with one body."""
+        columns = ["actor text", "key text"]
+        named = list(keys)
+        if not named:
+            return {}
+        statement = (
+            "SELECT k.actor, k.key, (SELECT i.digest FROM idempotency i WHERE i.actor = k.actor AND i.key = k.key"
+            f" ORDER BY i.item LIMIT 1) FROM {self._db.keys(*columns)}"
+        )
+        with self._db.translated():
+            found = self._db.fetch(self._raw, statement, self._db.pack(columns, named))
+        return {(actor, key): digest for actor, key, digest in found if digest is not None}
+
     def apply(self, batch: Batch) -> None:
         """Write the batch: one statement a table."""
         with self._db.translated():

@@ -90,6 +90,7 @@ class Backing:
 
     Attributes:
         position: The latest place in the ledger that this process knows of, `epoch:sequence`.
+        keys: Idempotency keys of requests that are being worked on, by token and key, with the digest of the body.
         bell: Rings when the ledger grew.
         clock: The time, UTC.
         names, tokens: What was read before and may have changed only if the feed says so.
@@ -113,6 +114,7 @@ class Backing:
         self.names = Names(self)
         self.tokens = Tokens(self)
         self.position = ""
+        self.keys: dict[tuple[str, str], bytes] = {}
         self._readers = ThreadPoolExecutor(_READERS, "api-read")
 
     async def read(self, work: Callable[..., T], *args: Any) -> T:

@@ -8,13 +8,13 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from tenure.errors import InvalidValue, TenureError
+from tenure.errors import InvalidValue, KeyReused, TenureError
 from tenure.model.answers import Answer, Answers, Failure, Holding
 from tenure.model.uses import ClaimAddresses, ReleaseClaim, Submission, Together
 from tenure.surfaces.api.bodies import BATCH_LIMIT, decode
 from tenure.surfaces.api.claims import BOUND, EXAMPLE, RELEASED, ClaimIn, ClaimOut, ReleaseIn, shown, status_of, use_of
 from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.problems import REFUSALS, HttpError, Problem, Refusal, problem_of
+from tenure.surfaces.api.problems import REFUSALS, HttpError, Problem, Refusal, problem_of, refusal
 from tenure.surfaces.api.schemas import Input
 
 NOUN = Noun("claims")
@@ -135,8 +135,13 @@ async def _each(asked: Asked, raws: list[msgspec.Raw], where: str, use_of_raw: _
         async with gate:
             return await _chunk(asked, raws[first : first + _CHUNK], first, use_of_raw)
 
-    chunks = await asyncio.gather(*(chunk(first) for first in range(0, len(raws), _CHUNK)))
-    return answer({"items": [item for items in chunks for item in items]})
+    chunks = await asyncio.gather(*(chunk(first) for first in range(0, len(raws), _CHUNK)), return_exceptions=True)
+    items: list[_Item] = []
+    for found in chunks:
+        if isinstance(found, BaseException):
+            raise found
+        items += found
+    return answer({"items": items})
 
 
 async def _chunk(asked: Asked, raws: list[msgspec.Raw], first: int, use_of_raw: _UseOfRaw) -> list["_Item"]:
@@ -148,10 +153,14 @@ async def _chunk(asked: Asked, raws: list[msgspec.Raw], first: int, use_of_raw: 
         except REFUSALS as error:
             refused[place] = error
     try:
-        replies = iter(await asked.submit_all(submissions))
+        answers = [reply.answer for reply in await asked.submit_all(submissions)]
     except TenureError as error:  # the whole chunk met it; the others go on
         return await _items(asked, [refused.get(place, error) for place in range(len(raws))])
-    return await _items(asked, [refused.get(place) or next(replies).answer for place in range(len(raws))])
+    for each in answers:
+        if isinstance(each, Failure) and each.code == KeyReused.code:
+            raise refusal(each)  # whoever used the key first has it: of this batch nothing was done
+    left = iter(answers)
+    return await _items(asked, [refused.get(place) or next(left) for place in range(len(raws))])
 
 
 async def _together(asked: Asked, raws: list[msgspec.Raw], where: str, use_of_raw: Any) -> Response:

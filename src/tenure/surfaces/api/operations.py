@@ -2,7 +2,8 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, Final, TypeVar
 
@@ -15,6 +16,7 @@ from tenure.errors import EpochChanged, InvalidValue, StaleRevision, StoreUnavai
 from tenure.model.access import Token
 from tenure.model.answers import Failure, Reply
 from tenure.model.uses import Submission, Use
+from tenure.service.queue import in_flight, reused
 from tenure.store.interface import Head
 from tenure.surfaces.api.backing import Backing, epoch_of, place_of, position_of
 from tenure.surfaces.api.bodies import LIMIT, Disconnected, check_media_type, decode, read_body
@@ -153,6 +155,26 @@ class Asked:
             digest=self._digest,
         )
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep the request's idempotency key from others while it is worked on: a batch is many submissions.
+
+        Raises:
+            Conflict: The same request is being worked on.
+            KeyReused: Another one with this key is.
+        """
+        if not self._key or self.query.dry_run:
+            yield
+            return
+        keys, key = self.backing.keys, (self.token.name, self._key)
+        if key in keys:
+            raise in_flight() if keys[key] == self._digest else reused()
+        keys[key] = self._digest
+        try:
+            yield
+        finally:
+            del keys[key]
+
     async def submit(self, use: Use, where: str = "") -> Reply:
         """Have one use decided; its reply is no failure.
 
@@ -268,7 +290,8 @@ def mount(app: FastAPI, backing: Backing, operation: Operation) -> None:
         asked = Asked(request, backing, operation)
         try:
             await asked.prepare()
-            response = await operation.run(asked)
+            with asked.alone():
+                response = await operation.run(asked)
         except REFUSALS as error:
             response = problem_response(error)
         except Disconnected:
