@@ -6,8 +6,10 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
+from pathlib import Path
 
 from tenure.app.child import Child, now, report, run
+from tenure.errors import StoreUnavailable
 from tenure.model.dnsdata import Record, Zone
 from tenure.net.addresses import Address
 from tenure.service.door import Door
@@ -20,6 +22,9 @@ from tenure.surfaces.dns.server import DnsServer
 from tenure.surfaces.dns.table import ZoneTable
 
 log = logging.getLogger(__name__)
+
+_LOOK = 0.05
+"""Seconds between looks at a store that is not prepared yet."""
 
 
 class ZonesView:
@@ -97,16 +102,29 @@ async def main(child: Child) -> None:
     store = open_store(child.settings.store, now)
     view = ZonesView(store, table, server, child.ready)
     try:
-        await child.work(_follow(child, door, view), report(door, "dns", lambda: _figures(counters)))
+        await child.work(_follow(child, store, view), report(door, "dns", lambda: _figures(counters)))
     finally:
         await server.close()
         await door.close()
         store.close()
 
 
-async def _follow(child: Child, door: Door, view: ZonesView) -> None:
-    await door.opened()  # the store is prepared
+async def _follow(child: Child, store: Store, view: ZonesView) -> None:
+    """Load as soon as there is something to load, beside the ledger's process, which does the same."""
+    while not await asyncio.to_thread(_prepared, child.settings.store, store):
+        await asyncio.sleep(_LOOK)
     await Subscriber(child.views, "dns", view).run()
+
+
+def _prepared(where: str | Path, store: Store) -> bool:
+    """Whether the store can be read now; a file that is not there is not looked into, which would make it."""
+    if isinstance(where, Path) and not (where.exists() and where.stat().st_size):
+        return False
+    try:
+        store.head()
+    except StoreUnavailable:
+        return False
+    return True
 
 
 def _own_addresses(address: str) -> list[Address]:
