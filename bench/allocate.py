@@ -192,7 +192,7 @@ def _workplace(directory: Path | None) -> Iterator[Path]:
     """A directory on a real disk: /tmp may be memory, which syncs in no time."""
     out = directory or Path(__file__).parent / "out"
     out.mkdir(exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix="allocate-", dir=out))
+    made = Path(tempfile.mkdtemp(prefix="a-", dir=out))
     try:
         yield made
     finally:

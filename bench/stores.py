@@ -1,8 +1,10 @@
-"""The databases that are measured: made, copied with all that is in them, and written by their driver alone."""
+"""The databases that are measured: made, copied with all that is in them, and written by their driver alone.
+
+Names are short, because a data directory holds sockets, whose paths must be.
+"""
 
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count
@@ -100,7 +102,7 @@ class SqliteFiles:
 
     def make(self) -> "SqliteFile":
         """An empty one."""
-        directory = self._parent / f"sqlite-{next(self._numbers)}"
+        directory = self._parent / f"s{next(self._numbers)}"
         directory.mkdir()
         return SqliteFile(self, directory)
 
@@ -153,6 +155,7 @@ class PostgresDatabases:
 
     def __init__(self, parent: Path, cluster: Cluster) -> None:
         self._parent = parent
+        self.numbers = count()
         self.cluster = cluster
 
     def make(self) -> "PostgresDatabase":
@@ -161,7 +164,7 @@ class PostgresDatabases:
 
     def directory(self) -> Path:
         """A data directory for one more node."""
-        directory = self._parent / f"postgres-{len(list(self._parent.iterdir()))}-{time.monotonic_ns()}"
+        directory = self._parent / f"p{next(self.numbers)}"
         directory.mkdir()
         return directory
 
@@ -182,7 +185,7 @@ class PostgresDatabase:
 
     def copy(self) -> "PostgresDatabase":
         """A database of which this one is the template."""
-        url = self._databases.cluster.url(f"copy_{time.monotonic_ns()}")
+        url = self._databases.cluster.url(f"copy_{next(self._databases.numbers)}")
         self._administer(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(_name(url), _name(self.url)))
         return PostgresDatabase(self._databases, self._databases.directory(), url)
 
