@@ -69,6 +69,10 @@ class Database(Protocol):
         """The parameters of `keys`."""
         ...
 
+    def each(self, table: str, condition: str) -> str:
+        """What follows `FROM {keys}`: the rows of `table alias` for each key by itself, through an index."""
+        ...
+
     def sql(self, text: str) -> str:
         """A statement with `?` in this database's words."""
         ...
@@ -185,6 +189,10 @@ class Sqlite:
         if any(column.endswith(" bytea") for column in columns):
             rows = [tuple(v.hex() if isinstance(v, bytes) else v for v in row) for row in rows]
         return [json.dumps(list(rows))]
+
+    def each(self, table: str, condition: str) -> str:
+        """SQLite joins a CROSS JOIN as it is written."""
+        return f"CROSS JOIN {table} WHERE {condition}"
 
     def sql(self, text: str) -> str:
         """As it is."""

@@ -110,7 +110,8 @@ class Reading:
 
     def _claims(self, wanted: Wanted) -> None:
         claims = f"SELECT {CLAIMS} FROM {{k}} CROSS JOIN claims c WHERE "
-        handles = claims + "c.until IS NULL AND c.handle = k.handle AND c.project = k.project"
+        open_ = self._db.each("claims c", "c.until IS NULL AND c.handle = k.handle AND c.project = k.project")
+        handles = f"SELECT {CLAIMS} FROM {{k}} {open_}"
         self._put("claims", map(r.claim_of, self._rows(handles, ["project text", "handle text"], wanted.handles)))
         self._claims_by_id(wanted.claims)
         pending = claims + "c.until IS NULL AND c.bound IS NULL AND c.interface IS NOT NULL AND c.interface = k.port"
@@ -121,14 +122,14 @@ class Reading:
 
     def _claims_by_id(self, ids: Iterable[str]) -> None:
         missing = [id_ for id_ in ids if id_ not in self._facts.claims]
-        statement = f"SELECT {CLAIMS} FROM {{k}} CROSS JOIN claims c WHERE c.id = k.id"
+        statement = f"SELECT {CLAIMS} FROM {{k}} {self._db.each('claims c', 'c.id = k.id')}"
         self._put("claims", map(r.claim_of, self._by(statement, "id", missing)))
 
     def _allocations(self, wanted: Wanted) -> None:
         facts = self._facts
         held = f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a WHERE a.until IS NULL AND "
         self._by_addresses(held, wanted.addresses)
-        named = held + "a.hostname IS NOT NULL AND a.hostname = k.name"
+        named = self._held("a.hostname IS NOT NULL AND a.hostname = k.name")
         self._put("allocations", map(r.allocation_of, self._by(named, "name", self._hostnames(wanted))))
         worn = (
             f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN attachments x CROSS JOIN allocations a"
@@ -137,7 +138,7 @@ class Reading:
         self._put("allocations", map(r.allocation_of, self._by(worn, "port", facts.interfaces)))
         self._expired(wanted.expired)
         self._claims_by_id({held.claim for held in facts.allocations.values()})
-        by_claim = self._by(held + "a.claim = k.claim", "claim", facts.claims)
+        by_claim = self._by(self._held("a.claim = k.claim"), "claim", facts.claims)
         self._put("allocations", map(r.allocation_of, by_claim))
         attached = f"SELECT {_ATTACHMENTS} FROM {{k}} CROSS JOIN attachments x WHERE x.until IS NULL AND "
         found = self._by(attached + "x.allocation = k.allocation", "allocation", facts.allocations)
@@ -149,6 +150,10 @@ class Reading:
         waiting = (claim.request.hostname for claim in facts.claims.values() if claim.bound is None)
         machines = (machine.name.lower() for machine in facts.machines.values())
         return {*wanted.hostnames, *(name for name in waiting if name is not None), *machines}
+
+    def _held(self, condition: str) -> str:
+        """Open allocations of each key."""
+        return f"SELECT {ALLOCATIONS} FROM {{k}} {self._db.each('allocations a', 'a.until IS NULL AND ' + condition)}"
 
     def _by_addresses(self, held: str, addresses: set[tuple[str, str]]) -> None:
         """Open ones, and the latest of those that rest."""

@@ -113,6 +113,10 @@ class Postgres:
         """Columns instead of rows."""
         return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in columns]
 
+    def each(self, table: str, condition: str) -> str:
+        """OFFSET keeps the planner from another order: it takes a table that was never analyzed for a small one."""
+        return f"CROSS JOIN LATERAL (SELECT * FROM {table} WHERE {condition} OFFSET 0) AS {table.split()[1]}"
+
     def sql(self, text: str) -> str:
         """psycopg's mark."""
         return text.replace("?", "%s")
