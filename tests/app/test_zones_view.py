@@ -2,24 +2,45 @@
 
 import asyncio
 import random
+import threading
 from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import dns.message
+import dns.rcode
 import pytest
 
 from tenure.app.child import now
-from tenure.app.dns import ZonesView
 from tenure.app.ledger import SystemClock
 from tenure.app.seed import seed
+from tenure.app.zones_view import ZonesView
+from tenure.errors import StoreUnavailable
 from tenure.model.answers import Failure, Holding
 from tenure.model.dnsdata import Record
 from tenure.model.holding import ClaimRequest
-from tenure.model.uses import ChangeNetwork, ClaimAddresses, CreateNetwork, CreateSubnet, ReleaseClaim, Submission, Use
+from tenure.model.uses import (
+    ChangeNetwork,
+    ChangeVrf,
+    ClaimAddresses,
+    CreateNetwork,
+    CreateSubnet,
+    CreateVrf,
+    DeleteNetwork,
+    DeleteSubnet,
+    ReleaseClaim,
+    Submission,
+    Use,
+)
+from tenure.naming.hostnames import wire
 from tenure.service.feed import Committed
 from tenure.service.witness import Witness
 from tenure.service.writer import Writer
-from tenure.store.interface import Store
+from tenure.store.interface import Named, Snapshot, Span, Store
 from tenure.store.sql import open_store
+from tenure.surfaces.dns.answer import answer
 from tenure.surfaces.dns.server import DnsServer
 from tenure.surfaces.dns.table import ZoneTable
 
@@ -91,6 +112,7 @@ def test_a_view_that_follows_has_what_one_that_loads_has(tmp_path: Path, rng: ra
                     while site.told:
                         await view.apply(site.told.pop(0))
                 await work
+            await view.whole()
             again, loaded = site.view()
             assert await again.load() != position
             assert contents(table) == contents(loaded)
@@ -99,3 +121,210 @@ def test_a_view_that_follows_has_what_one_that_loads_has(tmp_path: Path, rng: ra
             site.close()
 
     asyncio.run(test())
+
+
+class Slow:
+    """A store whose snapshots are given when a test says so, and that may be away.
+
+    Attributes:
+        go: Snapshots wait for it.
+        away: How many snapshots are refused first.
+        spans: What was asked of `named`, snapshot by snapshot.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.go = threading.Event()
+        self.go.set()
+        self.away = 0
+        self.spans: list[list[Span] | None] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Any]:
+        self.go.wait(60)
+        if self.away:
+            self.away -= 1
+            raise StoreUnavailable("The database went away.")
+        with self._store.snapshot() as snapshot:
+            yield _Watched(snapshot, self.spans)
+
+
+class _Watched:
+    def __init__(self, snapshot: Snapshot, spans: list[list[Span] | None]) -> None:
+        self._snapshot = snapshot
+        self._spans = spans
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._snapshot, name)
+
+    def named(self, spans: Iterable[Span] | None = None) -> Iterator[Named]:
+        self._spans.append(None if spans is None else list(spans))
+        return self._snapshot.named(self._spans[-1])
+
+
+class Followed:
+    """A site with a view that follows it through a slow store."""
+
+    def __init__(self, directory: Path) -> None:
+        self.site = Site(directory)
+        self.slow = Slow(self.site.store)
+        self.table = ZoneTable()
+        self.held: dict[str, Any] = {}
+        self.subnets: dict[str, str] = {}
+        server = DnsServer(asyncio.get_running_loop(), self.table, [], [], Counter())
+        self.view = ZonesView(self.slow, self.table, server, lambda: None)
+
+    async def start(self, directory: Path) -> None:
+        await seed(self.site.writer.submit, directory)
+        for name in ("prod", "lab"):
+            await self.ask(CreateNetwork(name=name, fields={"domain": f"{name}.example."}))
+            made = await self.ask(CreateSubnet(network=name, cidr=f"10.{len(name)}.0.0/23"))
+            self.subnets[name] = made.subnet.id
+            self.held[name] = await self.claim(name, "vm-0")
+        self.site.told.clear()
+        await self.view.load()
+        self.slow.spans.clear()
+
+    async def ask(self, use: Use) -> Any:
+        return await self.site.ask(use)
+
+    async def claim(self, network: str, hostname: str) -> Any:
+        return await self.ask(ClaimAddresses(request=ClaimRequest(network=network, hostname=hostname), handle=None))
+
+    async def follow(self) -> None:
+        while self.site.told:
+            await self.view.apply(self.site.told.pop(0))
+
+    def rcode(self, name: str, type_: str = "A") -> str:
+        found = answer(dns.message.make_query(name, type_).to_wire(), self.table, False)
+        assert found is not None
+        return dns.rcode.to_text(dns.message.from_wire(found).rcode())
+
+    async def check(self) -> None:
+        """The view shows what a view that loads now shows."""
+        await self.view.whole()
+        view, table = self.site.view()
+        await view.load()
+        assert not self.view.closed
+        assert contents(self.table) == contents(table)
+        assert self.view.hidden == view.hidden
+
+
+def followed(test: Callable[[Followed], Coroutine[Any, Any, None]], directory: Path) -> None:
+    async def whole() -> None:
+        it = Followed(directory)
+        try:
+            await it.start(directory)
+            await test(it)
+            await it.check()
+        finally:
+            it.slow.go.set()
+            await it.view.whole()
+            it.site.close()
+
+    asyncio.run(whole())
+
+
+def test_a_zone_is_read_from_the_names_that_feed_it_alone(tmp_path: Path) -> None:
+    async def test(it: Followed) -> None:
+        await it.ask(ChangeNetwork(network="prod", changes={"ttl": 77}))
+        await it.follow()
+        await it.view.whole()
+        (spans,) = it.slow.spans
+        assert spans is not None
+        assert [(span.version, span.first, span.last) for span in spans] == [(4, 0x0A040000, 0x0A0401FF)]
+        await it.ask(CreateSubnet(network="lab", cidr="10.4.2.0/26"))
+        await it.follow()
+        await it.view.whole()
+        assert it.slow.spans[1] is not None
+        assert [(span.first, span.last) for span in it.slow.spans[1]] == [(0x0A040200, 0x0A04023F)]
+
+    followed(test, tmp_path)
+
+
+def test_what_takes_long_closes_its_zones_and_no_others(tmp_path: Path) -> None:
+    async def test(it: Followed) -> None:
+        it.slow.go.clear()
+        await it.ask(ChangeNetwork(network="prod", changes={"ttl": 77}))
+        await it.ask(CreateNetwork(name="new", fields={"domain": "new.prod.example."}))
+        await it.follow()
+        assert it.view.closed == 4
+        assert it.rcode("vm-0.prod.example.") == it.rcode("prod.example.", "SOA") == "SERVFAIL"
+        assert it.rcode("x.new.prod.example.") == it.rcode("0.0.4.10.in-addr.arpa.", "PTR") == "SERVFAIL"
+        assert it.rcode("vm-0.lab.example.") == "NOERROR"
+        for network in ("prod", "lab"):
+            await it.claim(network, "vm-1")
+        await it.follow()
+        assert it.rcode("vm-1.prod.example.") == "SERVFAIL"
+        assert it.rcode("vm-1.lab.example.") == "NOERROR"
+        it.slow.go.set()
+        await it.view.whole()
+        assert it.rcode("vm-0.prod.example.") == it.rcode("vm-1.prod.example.") == "NOERROR"
+        assert it.rcode("x.new.prod.example.") == "NXDOMAIN"
+
+    followed(test, tmp_path)
+
+
+def test_a_zone_that_goes_while_it_is_read_is_gone(tmp_path: Path) -> None:
+    async def test(it: Followed) -> None:
+        it.slow.go.clear()
+        await it.ask(CreateNetwork(name="new", fields={"domain": "new.example."}))
+        await it.follow()
+        assert it.rcode("x.new.example.") == "SERVFAIL"
+        await it.ask(DeleteNetwork(network="new"))
+        await it.follow()
+        assert it.rcode("x.new.example.") == "REFUSED"
+        it.slow.go.set()
+
+    followed(test, tmp_path)
+
+
+def test_a_store_that_is_away_is_asked_again(tmp_path: Path) -> None:
+    async def test(it: Followed) -> None:
+        it.slow.away = 1
+        await it.ask(ChangeNetwork(network="prod", changes={"ttl": 77}))
+        await it.follow()
+        assert it.rcode("vm-0.prod.example.") == "SERVFAIL"
+        await it.view.whole()
+        it.slow.away = 1
+        await it.view.load()
+        assert it.rcode("vm-0.prod.example.") == "NOERROR"
+
+    followed(test, tmp_path)
+
+
+def test_of_two_zones_of_one_name_that_of_the_default_vrf_is_served(tmp_path: Path) -> None:
+    """Blue and red hide behind default, and behind each other in the order of their making, followed or loaded."""
+
+    async def test(it: Followed) -> None:
+        def served() -> str:
+            return it.table.zones[wire("lab.example.")].zone.vrf
+
+        default = served()
+        for vrf in ("blue", "red"):
+            await it.ask(CreateVrf(name=vrf))
+            await it.ask(CreateNetwork(name=f"lab-{vrf}", vrf=vrf, fields={"domain": "lab.example."}))
+            await it.ask(CreateSubnet(network=f"lab-{vrf}", cidr="10.3.0.0/23"))
+            await it.claim(f"lab-{vrf}", f"in-{vrf}")
+            await it.follow()
+            await it.check()
+        assert (served(), it.view.hidden) == (default, 6)
+        await it.ask(ReleaseClaim(claim=it.held["lab"].claim.id))
+        await it.ask(DeleteSubnet(subnet=it.subnets["lab"]))
+        await it.ask(DeleteNetwork(network="lab"))
+        await it.follow()
+        await it.check()
+        assert it.rcode("in-blue.lab.example.") == "NOERROR"
+        assert it.rcode("in-red.lab.example.") == it.rcode("vm-0.lab.example.") == "NXDOMAIN"
+        assert it.view.hidden == 3
+        await it.ask(ChangeVrf(vrf="default", changes={"name": "old"}))
+        await it.ask(ChangeVrf(vrf="red", changes={"name": "default"}))
+        await it.follow()
+        await it.check()
+        assert it.rcode("in-red.lab.example.") == "NOERROR"
+        assert it.rcode("in-blue.lab.example.") == "NXDOMAIN"
+
+    followed(test, tmp_path)

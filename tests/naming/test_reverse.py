@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.naming.hostnames import wire
-from tenure.naming.reverse import parse_pointer, pointer_name, zone_at, zones_for
+from tenure.naming.reverse import parse_pointer, pointer_name, zone_at, zone_span, zones_for
 from tenure.net.addresses import address_of, parse_address, parse_prefix, prefix_of, width
 
 
@@ -115,3 +115,18 @@ def test_each_address_is_in_exactly_one_zone_and_its_pointer_name_under_it(
     assert zones[0][1] <= first and last <= zones[-1][2]
     assert all(a[2] + 1 == b[1] for a, b in pairwise(zones))
     assert len(zones) <= (128 if version == 4 else 8)
+
+
+@given(prefixes())
+def test_a_zones_span_is_told_by_its_name(prefix: tuple[int, int, int]) -> None:
+    version, number, length = prefix
+    for name, first, last in zones_for(prefix_of(version, number, length)):
+        assert zone_span(name) == (version, first, last)
+    assert zone_span(pointer_name(version, number)) == (version, number, number)
+
+
+@pytest.mark.parametrize(
+    "name", ["prod.example.", "arpa.", "x.10.in-addr.arpa.", "1.2.3.4.5.in-addr.arpa.", "64-26.2.0.192.in-addr.arpa."]
+)
+def test_names_that_span_nothing(name: str) -> None:
+    assert zone_span(name) is None

@@ -8,6 +8,7 @@ import pytest
 from tenure.model import uses as u
 from tenure.model.dnsdata import Record
 from tenure.naming import records
+from tenure.service.zones import zone_contents
 from tests.service.world import Node, World, claim, submission
 
 
@@ -143,3 +144,22 @@ def test_what_the_store_keeps_is_what_the_views_were_told(node: Node) -> None:
     for zone in node.names.zones:
         told = [change for committed in node.told for change in committed.zone_changes if change.zone == zone]
         assert node.store.reads.zone_changes(zone, 0) == told
+
+
+def test_a_zone_alone_holds_what_it_holds_among_all(node: Node) -> None:
+    """Nested subnets, both families, names in every one of them: each zone, and each pair, as among all."""
+    for cidr in ("10.8.0.0/14", "10.9.0.0/23", "10.9.1.64/26", "10.10.0.0/16", "2001:db8::/30", "2001:db8:0:4::/62"):
+        node.ok(u.CreateSubnet(network="prod", cidr=cidr))
+    node.ok(u.CreateNetwork(name="lab", fields={"domain": "lab.prod.example."}))
+    node.ok(u.CreateSubnet(network="lab", cidr="10.12.1.128/25"))
+    addresses = "10.8.0.9 10.9.0.9 10.9.1.9 10.9.1.70 10.12.1.200 10.10.3.4 10.11.255.9 2001:db9::9 2001:db8:0:5::9"
+    for n, address in enumerate(addresses.split()):
+        node.claim(f"h-{n}", hostname=f"vm-{n}", address=address, network="lab" if address == "10.12.1.200" else "prod")
+    with node.store.snapshot() as snapshot:
+        every = {zone.id: sorted(found) for zone, found in zone_contents(snapshot)}
+        for one in every:
+            for other in every:
+                wanted = {one, other}
+                alone = {zone.id: sorted(found) for zone, found in zone_contents(snapshot, wanted)}
+                assert alone == {id_: every[id_] for id_ in wanted}
+    assert sum(map(len, every.values())) == 2 * len(addresses.split())

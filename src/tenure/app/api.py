@@ -51,13 +51,22 @@ class Node:
     async def readiness(self) -> tuple[list[str], list[str]]:
         """Why it should not be asked now, and warnings."""
         try:
-            return list((await self._door.health()).reasons), []
+            health = await self._door.health()
         except StoreUnavailable as error:
             return [error.message], []
+        return list(health.reasons), _notes(health.figures)
 
     async def figures(self) -> dict[str, dict[str, float]]:
         """The counters of its processes, by role."""
         return (await self._door.health()).figures
+
+
+def _notes(figures: dict[str, dict[str, float]]) -> list[str]:
+    """What does not keep addresses from being claimed, and should be known."""
+    hidden = int(figures.get("dns", {}).get("dns_zones_hidden", 0))
+    if not hidden:
+        return []
+    return [f"DNS zones that are not served, because another address space has a zone of the same name: {hidden}"]
 
 
 class _Server(uvicorn.Server):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import uvloop
@@ -20,6 +20,9 @@ from tenure.app.directory import LEDGER_SOCKET, VIEWS_SOCKET
 from tenure.app.errand import READY, REFUSED, Errand
 from tenure.errors import TenureError
 from tenure.service.door import Door
+
+SWITCH: Final = 0.0005
+"""Seconds that a busy thread may keep the others from running: the default of 5 ms would cost every answer."""
 
 _PR_SET_PDEATHSIG = 1
 _FIGURES_EVERY = 1.0

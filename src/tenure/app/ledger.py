@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Coroutine
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
-from tenure.app.child import Child, now, run
+from tenure.app.child import SWITCH, Child, now, run
 from tenure.app.seed import seed
 from tenure.errors import StoreUnavailable
 from tenure.service.door import DoorServer
@@ -23,9 +23,6 @@ from tenure.store.interface import Store
 from tenure.store.sql import open_store
 
 log = logging.getLogger(__name__)
-
-SWITCH: Final = 0.0005
-"""Seconds that a busy thread may keep the others from running: the default of 5 ms would cost every answer."""
 
 _UPKEEP_EVERY = 5.0
 _RETRY = 1.0

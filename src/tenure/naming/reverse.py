@@ -42,6 +42,30 @@ def parse_pointer(name: str) -> tuple[int, int] | None:
     return None
 
 
+def zone_span(name: str) -> tuple[int, int, int] | None:
+    """What a reverse zone is of: version, first and last address; None for a name that is no such zone's.
+
+    The inverse of the names that `zones_for` and `zone_at` give.
+    """
+    for version, suffix in _SUFFIXES.items():
+        if name == suffix or name.endswith("." + suffix):
+            labels = name[: -len(suffix)].split(".")[:-1]
+            return _span(version, labels, _OCTETS if version == 4 else _NIBBLES)
+    return None
+
+
+def _span(version: int, labels: list[str], digits: dict[str, int]) -> tuple[int, int, int] | None:
+    step = _STEPS[version]
+    host_bits = width(version) - step * len(labels)
+    if host_bits < 0 or not all(label in digits for label in labels):
+        return None
+    number = 0
+    for label in reversed(labels):
+        number = number << step | digits[label]
+    first = number << host_bits
+    return version, first, first + (1 << host_bits) - 1
+
+
 def zone_at(version: int, number: int, length: int) -> tuple[str, int, int]:
     """The reverse zone of one address in a prefix of this length, as `zones_for` would name it.
 

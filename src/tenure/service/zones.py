@@ -6,7 +6,7 @@ made, with the state at each of its changes, because it cannot be derived later.
 Every node computes the same from the same entries.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -19,10 +19,11 @@ from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.naming import records, serial
 from tenure.naming.hostnames import fqdn, wire
-from tenure.naming.reverse import pointer_name
+from tenure.naming.reverse import pointer_name, zone_span
 from tenure.net.addresses import number_of, parse_prefix
+from tenure.net.rangeset import RangeSet
 from tenure.service.zoning import pointer_zone
-from tenure.store.interface import Named, Snapshot
+from tenure.store.interface import Named, Snapshot, Span
 
 ZoneNamed = Callable[[str, str], Zone | None]
 """The zone of a vrf with a name, or None."""
@@ -232,11 +233,11 @@ class Notes:
         return self._links[subnet_id]
 
 
-def zone_contents(snapshot: Snapshot) -> Iterator[tuple[Zone, Iterator[Record]]]:
-    """Every zone and its automatic records, as of the snapshot.
+def zone_contents(snapshot: Snapshot, wanted: Collection[str] | None = None) -> Iterator[tuple[Zone, Iterator[Record]]]:
+    """Zones and their automatic records, as of the snapshot: every zone, or those with the `wanted` ids.
 
-    The records of each zone must be read before the next zone is asked for. Cost: about 5 µs a name,
-    and while it runs some 100 bytes a name.
+    The records of each zone must be read before the next zone is asked for. Cost: about 5 µs a name
+    of these zones, and while it runs some 100 bytes a name.
     """
     zones = {(zone.vrf, zone.name): zone for zone in snapshot.zones}
     networks = {network.id: network for network in snapshot.networks}
@@ -248,17 +249,39 @@ def zone_contents(snapshot: Snapshot) -> Iterator[tuple[Zone, Iterator[Record]]]
     forward: dict[str, dict[str, _Called]] = {}
     reverse: dict[str, dict[str, _Called]] = {}
     pointers = PointerZones(named)
-    for name in snapshot.named():
+    shown = [zone for zone in snapshot.zones if wanted is None or zone.id in wanted]
+    ids = {zone.id for zone in shown}
+    for name in snapshot.named(None if wanted is None else _feeding(shown, snapshot.subnets, links)):
         found = links[name.subnet]
         if found is None:
             continue
-        if found.forward is not None:
+        if found.forward in ids:
             _call(forward, found.forward, found, name)
         zone_id = pointers.of(found, name.number)
-        if zone_id is not None:
+        if zone_id in ids:
             _call(reverse, zone_id, found, name)
-    for zone in snapshot.zones:
+    for zone in shown:
         yield zone, _contents(forward.pop(zone.id, {}), reverse.pop(zone.id, {}))
+
+
+def _feeding(zones: Iterable[Zone], subnets: Iterable[Subnet], links: dict[str, Link | None]) -> Iterator[Span]:
+    """Where the names of these zones are held: whole subnets for forward zones, crossings for reverse ones."""
+    forward = {zone.id for zone in zones}
+    pairs: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for zone in zones:
+        span = zone_span(zone.name)
+        if span is not None:
+            pairs.setdefault((zone.vrf, span[0]), []).append(span[1:])
+    pointed = {view: RangeSet(spans) for view, spans in pairs.items()}
+    for subnet in subnets:
+        found = links[subnet.id]
+        if found is None:
+            continue
+        prefix = parse_prefix(subnet.cidr)
+        first, last = int(prefix.network_address), int(prefix.broadcast_address)
+        crossed = pointed.get((found.vrf, found.version), RangeSet()) if found.reverse else RangeSet()
+        for part in [(first, last)] if found.forward in forward else crossed.within(first, last):
+            yield Span(subnet.id, found.version, *part)
 
 
 class _Called(NamedTuple):

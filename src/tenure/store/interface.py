@@ -97,6 +97,15 @@ class Named(NamedTuple):
     hostname: str
 
 
+class Span(NamedTuple):
+    """Addresses of one subnet, from `first` to `last`, of IP version 4 or 6."""
+
+    subnet: str
+    version: int
+    first: int
+    last: int
+
+
 class Tally(NamedTuple):
     """How many open claims a network has at a location in a state, and for what pending ones ask (else "" and 1)."""
 
@@ -129,8 +138,8 @@ class Snapshot(Protocol):
         """Open allocations, and closed ones that still rest after `now`."""
         ...
 
-    def named(self) -> Iterator[Named]:
-        """Open allocations with a hostname."""
+    def named(self, spans: Iterable[Span] | None = None) -> Iterator[Named]:
+        """Open allocations with a hostname: all, or those in `spans`, which do not cross; their order is not said."""
         ...
 
     def tallies(self) -> Iterator[Tally]:

@@ -19,7 +19,7 @@ from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.model.machines import Machine
 from tenure.model.placement import Block
 from tenure.model.topology import Location
-from tenure.store.interface import DataRefused, KeyUse, Replay, Store
+from tenure.store.interface import DataRefused, KeyUse, Replay, Span, Store
 from tenure.testing import ledgers as x
 from tenure.testing.ledgers import START, Scribe
 
@@ -328,6 +328,17 @@ class RowsContract(StoreFixtures):
         assert store.take_duty("upkeep", "a", START + 16 * SECOND, 10) is None
         assert store.take_duty("upkeep", "b", START + 60 * SECOND, 10) == 3
         assert store.take_duty("webhooks", "a", START, 10) == 1
+
+    def test_names_are_read_of_some_addresses_alone(self, site: Scribe) -> None:
+        for n, ip in enumerate(("10.0.0.4", "10.0.0.5", "10.0.0.9", "2001:db8::1"), 1):
+            one = x.claim(n)
+            site.write(x.given(one, x.allocation(10 + n, one, ip, hostname=f"vm-{n}")))
+        low, six = 0x0A000000, 0x20010DB8 << 96
+        with site.store.snapshot() as now:
+            spans = [Span(x.SUBNET.id, 4, low + 5, low + 9), Span(x.SUBNET.id, 6, six, six + 1)]
+            assert [name.hostname for name in now.named(spans)] == ["vm-2", "vm-3", "vm-4"]
+            assert list(now.named([])) == list(now.named([Span(x.ident(9), 4, 0, 2**32 - 1)])) == []
+            assert len(list(now.named())) == 4
 
     def test_the_snapshot_streams_what_memory_needs(self, site: Scribe) -> None:
         one, two, three = x.claim(1), x.claim(2, host="h"), x.claim(3, bound=None, host="h")

@@ -270,6 +270,50 @@ def test_nothing_is_answered_while_not_ready() -> None:
     serving(body)
 
 
+def test_what_may_lag_is_not_answered_from_until_it_is_known() -> None:
+    async def body(site: Site) -> None:
+        asked: list[bool] = []
+
+        def doubtful() -> bool:
+            asked.append(False)
+            return False
+
+        site.server.current = doubtful
+        reader, writer = await site.connect()
+        writer.write(framed(dns.message.make_query(HOST.owner, "A").to_wire()))
+        with pytest.raises(CLOSED):
+            await read_message(reader)
+        query = dns.message.make_query(HOST.owner, "A").to_wire()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+            asker.connect(("127.0.0.1", site.port))
+            asker.send(query)
+            while len(asked) < 3:
+                await asyncio.sleep(0)
+            with pytest.raises(BlockingIOError):
+                asker.recv(512, socket.MSG_DONTWAIT)
+            site.server.current = lambda: True
+            assert await asyncio.to_thread(asker.recv, 512) == answer(query, site.table, False)
+
+    serving(body)
+
+
+def test_a_process_that_stood_still_does_not_send_what_it_had_ready() -> None:
+    async def body(site: Site) -> None:
+        site.server.current = iter([True, False, True, True]).__next__
+        query = dns.message.make_query(HOST.owner, "A").to_wire()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+            asker.connect(("127.0.0.1", site.port))
+            asker.send(query)
+            while not site.counters["not_ready"]:
+                await asyncio.sleep(0)
+            with pytest.raises(BlockingIOError):
+                asker.recv(512, socket.MSG_DONTWAIT)
+            asker.send(query)
+            assert await asyncio.to_thread(asker.recv, 512) == answer(query, site.table, False)
+
+    serving(body)
+
+
 def test_a_burst_is_drained_in_turns() -> None:
     async def body(site: Site) -> None:
         asker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -3,12 +3,15 @@
 from ipaddress import ip_address
 from itertools import islice
 
+import dns.message
+import dns.rcode
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.naming.hostnames import wire
+from tenure.surfaces.dns.answer import answer
 from tenure.surfaces.dns.paths import SortedPaths, is_deep, path_of
 from tenure.surfaces.dns.table import ZoneTable
 
@@ -115,8 +118,23 @@ def test_transfers_at_one_serial_share_a_snapshot() -> None:
 
 def test_one_name_is_one_zone_in_a_view() -> None:
     table = made(host("a", 1))
-    with pytest.raises(ValueError, match="in this view already"):
-        table.load(Zone(id="y", vrf="other", name="prod.example."), [])
+    table.load(Zone(id="other", vrf="other", name="prod.example."), [host("b", 2)])
+    assert [served.zone.id for served in table.zones.values()] == ["other"]
+    with pytest.raises(KeyError):
+        table.apply(ZoneChange("z", 8, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("a.prod.example.", "A"), ("b.prod.example.", "A"), ("prod.example.", "SOA")]
+)
+def test_a_closed_zone_knows_nothing_until_it_is_put(name: str, kind: str) -> None:
+    table = made(host("a", 1))
+    table.close(ZONE)
+    found = answer(dns.message.make_query(name, kind).to_wire(), table, False)
+    assert found is not None
+    told = dns.message.from_wire(found)
+    assert (told.rcode(), told.answer, told.authority) == (dns.rcode.SERVFAIL, [], [])
+    table.put(table.build(ZONE, [host("a", 1)]))
     assert hosts(table) == {host("a", 1)}
 
 

@@ -105,6 +105,12 @@ def test_others_are_refused(table: ZoneTable, zone: str) -> None:
     assert not sections(dns.message.from_wire(only).answer)
 
 
+def test_a_closed_zone_is_not_transferred(table: ZoneTable) -> None:
+    table.close(FORWARD)
+    (only,) = messages(table, FORWARD.name)
+    assert dns.message.from_wire(only).rcode() == dns.rcode.SERVFAIL
+
+
 def test_case_of_the_question_does_not_matter(table: ZoneTable) -> None:
     given = list(messages(table, "PROD.Example."))
     assert contents(collected(FORWARD.name, given)) == grouped(table.records(FORWARD.id))

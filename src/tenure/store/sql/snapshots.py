@@ -4,7 +4,7 @@ Where nearly all of a table is wanted, `+until` keeps SQLite from going through 
 a million allocations then take half a second instead of three.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
 from tenure.model.placement import Block
 from tenure.model.topology import Location
-from tenure.store.interface import Held, Named, Tally
+from tenure.store.interface import Held, Named, Span, Tally
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
 from tenure.store.sql.turns import read_head
@@ -59,10 +59,19 @@ class SqlSnapshot:
         for subnet, address, lease, cooling in self._stream(resting, r.micros(now)):
             yield Held(subnet, int.from_bytes(address, "big"), bool(lease), r.time_of(cooling))
 
-    def named(self) -> Iterator[Named]:
-        """Open allocations with a hostname."""
+    def named(self, spans: Iterable[Span] | None = None) -> Iterator[Named]:
+        """Open allocations with a hostname: all, or a range of the subnets' index a span."""
         statement = "SELECT subnet, address, hostname FROM allocations WHERE until IS NULL AND hostname IS NOT NULL"
-        for subnet, address, hostname in self._stream(statement):
+        if spans is None:
+            yield from self._named(statement)
+            return
+        for subnet, version, first, last in spans:
+            octets = 4 if version == 4 else 16
+            ends = (first.to_bytes(octets, "big"), last.to_bytes(octets, "big"))
+            yield from self._named(f"{statement} AND subnet = ? AND address BETWEEN ? AND ?", subnet, *ends)
+
+    def _named(self, statement: str, *parameters: Any) -> Iterator[Named]:
+        for subnet, address, hostname in self._stream(statement, *parameters):
             yield Named(subnet, int.from_bytes(address, "big"), hostname)
 
     def tallies(self) -> Iterator[Tally]:

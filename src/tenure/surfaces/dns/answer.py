@@ -58,7 +58,7 @@ def answer(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes | None:
         and _is_usual(query[4:12], opt)
     ):
         found = table.find(query[wire.HEADER : name_end].lower())
-        if found:
+        if found and not found[0].closed:
             given = (_OPT_DO if opt[7] & 0x80 else _OPT_PLAIN) if opt else b""
             return _answer_from(*found, query, kind=kind, end=end, opt=given, size=opt[3:5], over_tcp=over_tcp)
     return _answer_with_care(query, table, over_tcp)
@@ -149,6 +149,8 @@ def _answer_with_care(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes |
     refusal = _refusal(asked)
     if found is None or refusal is not None:
         return wire.reply(query, wire.REFUSED if refusal is None else refusal, asked.end, asked.edns)
+    if found[0].closed:
+        return wire.reply(query, wire.SERVFAIL, asked.end, asked.edns)
     kind, size = asked.kind.to_bytes(2), asked.edns.size.to_bytes(2) if asked.edns else b""
     opt = wire.opt(asked.edns)
     return _answer_from(*found, query, kind=kind, end=asked.end, opt=opt, size=size, over_tcp=over_tcp)

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tenure.surfaces.dns import transfer
@@ -15,6 +15,9 @@ from tenure.surfaces.dns.wire import LONGEST_MESSAGE
 
 DRAINED: Final = 64
 """How many datagrams are answered at one wake-up, before TCP and changes of the zones have their turn."""
+
+PAUSE: Final = 0.01
+"""Seconds for which datagrams are left where they are when it is not known whether they may be answered."""
 
 _OUTCOMES: Final = ("noerror", "formerr", "servfail", "nxdomain", "notimp", "refused")
 
@@ -34,6 +37,8 @@ class DnsServer:
 
     Attributes:
         ready: False while the table may lag behind what was promised: then nothing is answered.
+        current: Asked after a query was taken and before its answer is sent, whether `ready` still holds. False: the
+            answer is not sent, and datagrams wait until it is true, or `ready` is false.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class DnsServer:
         most: int = 256,
     ) -> None:
         self.ready = True
+        self.current: Callable[[], bool] = lambda: True
         self.counters = counters
         self._loop = loop
         self._table = table
@@ -80,6 +86,25 @@ class DnsServer:
             await listener.wait_closed()
 
     def _drain(self, sock: socket.socket) -> None:
+        if self._doubtful():
+            self._loop.remove_reader(sock)
+            self._loop.call_later(PAUSE, self._go_on, sock)
+            return
+        answers = list(self._answers(sock))
+        if self._doubtful():  # this process stood still in between
+            self.counters["not_ready"] += len(answers)
+            return
+        for response, peer in answers:
+            self._send(sock, response, peer)
+
+    def _doubtful(self) -> bool:
+        return self.ready and not self.current()
+
+    def _go_on(self, sock: socket.socket) -> None:
+        if sock.fileno() >= 0:
+            self._loop.add_reader(sock, self._drain, sock)
+
+    def _answers(self, sock: socket.socket) -> Iterator[tuple[bytes, tuple[object, ...]]]:
         for _ in range(DRAINED):
             try:
                 size, peer = sock.recvfrom_into(self._buffer)
@@ -90,7 +115,7 @@ class DnsServer:
             self.counters["udp"] += 1
             response = self._answer_datagram(bytes(self._buffer[:size]), peer[0])
             if response is not None:
-                self._send(sock, response, peer)
+                yield response, peer
 
     def _answer_datagram(self, query: bytes, peer: str) -> bytes | None:
         if not self.ready:
@@ -128,7 +153,7 @@ class DnsServer:
 
     def _answer_stream(self, query: bytes, peer: str) -> Iterator[bytes] | None:
         self.counters["tcp"] += 1
-        if not self.ready:
+        if not self.ready or self._doubtful():
             self.counters["not_ready"] += 1
             return None
         question = transfer.asked(query)

@@ -56,12 +56,14 @@ class ServedZone:
         name: Wire form, lower case.
         nodes: Path below the apex (see `paths`) to what is there.
         denial: The packed SOA for negative answers, its TTL cut to the negative TTL (RFC 2308 section 3).
+        closed: What is in it is not known now: its names, and it as a whole, are SERVFAIL.
     """
 
-    __slots__ = ("_deep", "_fixed", "_snapshots", "_suffix", "denial", "name", "nodes", "soa", "zone")
+    __slots__ = ("_deep", "_fixed", "_snapshots", "_suffix", "closed", "denial", "name", "nodes", "soa", "zone")
 
     def __init__(self, zone: Zone, addresses: Sequence[IPv4Address | IPv6Address]) -> None:
         self.zone = zone
+        self.closed = False
         self.name = hostnames.wire(zone.name)
         self.nodes: dict[bytes, Node] = {}
         self._suffix = "." + zone.name
@@ -199,20 +201,34 @@ class ZoneTable:
         self._by_id: dict[str, ServedZone] = {}
 
     def load(self, zone: Zone, given: Iterable[Record]) -> None:
-        """Serve `zone` with exactly these records, instead of what was served of it before.
+        """Serve `zone` with exactly these records: `build` and `put` in one."""
+        self.put(self.build(zone, given))
+
+    def build(self, zone: Zone, given: Iterable[Record]) -> ServedZone:
+        """Make what `put` serves; changes nothing here, and may be called in another thread.
 
         SOA, NS at the apex and the addresses of `ns.<zone>` are made here and need not be among `given`.
 
         Raises:
-            ValueError: Another zone of this name is here, or a record is outside the zone.
+            ValueError: A record is outside the zone.
         """
         served = ServedZone(zone, self._addresses)
         served.fill(given)
+        return served
+
+    def put(self, served: ServedZone) -> None:
+        """Serve it, instead of what was served under its id or its name before."""
         here = self.zones.get(served.name)
-        if here is not None and here.zone.id != zone.id:
-            raise ValueError(f"zone {zone.name} is in this view already, with id {here.zone.id}")
-        self.remove(zone.id)
-        self.zones[served.name] = self._by_id[zone.id] = served
+        if here is not None:
+            self.remove(here.zone.id)
+        self.remove(served.zone.id)
+        self.zones[served.name] = self._by_id[served.zone.id] = served
+
+    def close(self, zone: Zone) -> None:
+        """Answer nothing about this zone until it is put."""
+        served = ServedZone(zone, ())
+        served.closed = True
+        self.put(served)
 
     def apply(self, change: ZoneChange) -> None:
         """Serve what one transaction made of a zone, under its new serial.

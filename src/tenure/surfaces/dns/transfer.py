@@ -52,6 +52,8 @@ def transfer(query: bytes, question: Query, table: ZoneTable, *, permitted: bool
     if not permitted or served is None:
         rcode = wire.NOTAUTH if permitted else wire.REFUSED
         return iter((wire.reply(query, rcode, question.end, question.edns),))
+    if served.closed:
+        return iter((wire.reply(query, wire.SERVFAIL, question.end, question.edns),))
     return _messages(query, question, served.snapshot())
 
 
