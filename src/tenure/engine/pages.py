@@ -87,6 +87,12 @@ class Occupancy:
         self.available = self.last - self.first + 1 - closed.size - self.in_use - self.cooling
         self._turned()
 
+    def fill(self, masks: dict[int, int]) -> None:
+        """Addresses are held, many at once: a mask for each page's number; `close` must follow."""
+        for number, mask in masks.items():
+            self.page(number << PAGE_BITS).used |= mask
+            self.held += mask.bit_count()
+
     def adopt_pages(self, old: "Occupancy") -> None:
         """Remember what `old`, the same subnet under another prefix, remembers; `close` must follow."""
         self.pages, self._numbers = old.pages, old._numbers

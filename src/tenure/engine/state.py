@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from tenure.engine.lengths import block_length, rack_length
 from tenure.engine.offers import Offers
-from tenure.engine.pages import Ends
+from tenure.engine.pages import LOW, PAGE_BITS, Ends
 from tenure.engine.prefixes import Prefixes
 from tenure.engine.reducers import REDUCERS, Undo
 from tenure.engine.rooms import Rooms
@@ -235,6 +235,7 @@ class State:
         for range_ in rows.ranges:
             state.ranges[range_.id] = range_
             state.subnets[range_.subnet].ranges[range_.id] = range_
+        resting = state._load_held(rows.held(now))
         for space in state.subnets.values():
             state.nest(space)
             space.reshape()
@@ -242,19 +243,30 @@ class State:
             state.reduce(e.ZoneCreated(zone=zone))
         for block in rows.blocks():
             state.reduce(e.BlockOwned(block=block))
-        state._load_held(rows.held(now))
+        for space, number, until in resting:
+            space.rested(number, until)
         state._load_tallies(rows.tallies())
         return state
 
-    def _load_held(self, rows: Iterable[HeldRow]) -> None:
+    def _load_held(self, rows: Iterable[HeldRow]) -> list[tuple[Space, int, datetime]]:
+        """Fill the pages with what is held, whole pages at a time; what rests comes back for later."""
+        pages: dict[str, dict[int, int]] = {subnet: {} for subnet in self.subnets}
+        resting: list[tuple[Space, int, datetime]] = []
         for subnet, number, _, cooling_until in rows:
-            space = self.subnets.get(subnet)
-            if space is None or not space.first <= number <= space.last:
+            masks = pages.get(subnet)
+            if masks is None:
                 continue
-            if cooling_until is None:
-                space.take(number)
-            else:
-                space.rested(number, cooling_until)
+            if cooling_until is not None:
+                resting.append((self.subnets[subnet], number, cooling_until))
+                continue
+            bit = 1 << (number & LOW)
+            mask = masks.get(number >> PAGE_BITS, 0)
+            if mask & bit:
+                raise AssertionError(f"{number} of subnet {subnet} is held twice")
+            masks[number >> PAGE_BITS] = mask | bit
+        for subnet, masks in pages.items():
+            self.subnets[subnet].fill(masks)
+        return [each for each in resting if each[0].first <= each[1] <= each[0].last]
 
     def _load_tallies(self, rows: Iterable[TallyRow]) -> None:
         for row in rows:
