@@ -14,7 +14,7 @@ import uvloop
 
 from tenure.model.dnsdata import ZoneChange
 from tenure.service.feed import Committed
-from tenure.service.frames import Follow, pack
+from tenure.service.frames import Follow, Following, Push, pack
 from tenure.service.views import RING_COMMITS, Publisher, Subscriber
 
 
@@ -130,6 +130,73 @@ def test_a_view_that_is_too_slow_is_let_go_and_answers_nothing_until_it_has_caug
             assert subscriber.loads == 1
 
     run(test)
+
+
+def test_a_view_that_was_let_go_is_not_current_though_it_has_not_heard_of_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with following(tmp_path / "v") as (ledger, screen, subscriber):
+            assert subscriber.current()
+            screen.settled.clear()
+            ledger.publisher.close()  # and the loop has not turned since
+            assert not subscriber.current() and screen.settled == []
+            while screen.settled != [False, True]:
+                assert not subscriber.current()
+                screen.news.clear()
+                await screen.news.wait()
+            assert subscriber.current()
+
+    run(test)
+
+
+def test_a_view_whose_ledger_died_is_current_until_another_one_has_it_catch_up(tmp_path: Path) -> None:
+    async def test() -> None:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(tmp_path / "v"))
+        listener.listen()
+        child = subprocess.Popen(["tail", "-f", "/dev/null"])
+        subscriber = Subscriber(tmp_path / "v", "screen", Standing())
+        task = asyncio.create_task(subscriber.run())
+        try:
+            first = await asyncio.to_thread(lambda: listener.accept()[0])
+            first.send(pack(Following("e:1", child.pid)))
+            await _until(subscriber.current)
+            child.kill()
+            child.wait()
+            first.close()
+            assert not subscriber.current()
+            await _until(subscriber.current)
+            second = await asyncio.to_thread(lambda: listener.accept()[0])
+            second.send(pack(Following("e:2", os.getpid())))
+            await _until(lambda: not subscriber.current())
+            change = Committed(epoch="e", sequence=2, since=1)
+            second.send(pack(Push(change)))
+            await _until(subscriber.current)
+            second.close()
+        finally:
+            child.kill()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            listener.close()
+
+    run(test)
+
+
+class Standing:
+    """A view that is at the first entry and takes in what comes."""
+
+    async def load(self) -> str:
+        return "e:1"
+
+    async def apply(self, committed: Committed) -> None:
+        """Nothing is shown."""
+
+    def settle(self, ready: bool) -> None:
+        """Nobody asks."""
+
+
+async def _until(what: Callable[[], bool]) -> None:
+    while not what():
+        await asyncio.sleep(0)
 
 
 def test_a_view_that_lacks_more_than_is_kept_loads_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import dns.message
+import dns.rcode
 import httpx
 import pytest
 
@@ -104,6 +106,36 @@ def test_while_the_ledger_is_away_the_api_says_so_and_dns_answers_from_memory(se
         assert refused.status_code == 503 and refused.json()["code"] == "store_unavailable"
         os.kill(serving.pid, signal.SIGCONT)
         until(lambda: client.get("/readyz").status_code == 200)
+
+
+def test_dns_that_stood_still_answers_nothing_that_is_over(serving: Serving) -> None:
+    """Its queries wait beside the news that it was let go; the name was claimed before it was asked for."""
+    with serving.client() as client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+        client.post("/v1/networks", json={"name": "prod", "domain": "prod.example."}).raise_for_status()
+        client.post("/v1/networks/prod/subnets", json={"cidr": "10.0.0.0/24"}).raise_for_status()
+        asker.connect(serving.dns)
+        asker.settimeout(0.5)
+        for handle in ("vm-1", "vm-2", "vm-3"):
+            os.kill(serving.roles["dns"], signal.SIGSTOP)
+            try:
+                claim = {"network": "prod", "handle": handle, "hostname": handle}
+                assert client.post("/v1/claims", json=claim).status_code == 201
+                query = dns.message.make_query(f"{handle}.prod.example.", "A")
+                asker.send(query.to_wire())
+            finally:
+                os.kill(serving.roles["dns"], signal.SIGCONT)
+            until(lambda query=query: _address_from(asker, query))  # type: ignore[misc]
+
+
+def _address_from(asker: socket.socket, query: dns.message.Message) -> bool:
+    """Ask again where nothing came; what came must be right."""
+    try:
+        answer = dns.message.from_wire(asker.recv(4096))
+    except TimeoutError:
+        asker.send(query.to_wire())
+        return False
+    assert answer.rcode() == dns.rcode.NOERROR and answer.answer, answer
+    return answer.id == query.id
 
 
 def test_a_second_one_on_the_same_data_is_refused(serving: Serving) -> None:

@@ -31,6 +31,8 @@ RING_BYTES: Final = 32 * 1024 * 1024
 _READ = 64 * 1024
 _BUFFER = 4 * 1024 * 1024
 _SLOWEST_RETRY = 0.5
+_SILENCE = 0.1
+"""Seconds in which a ledger's process that lives has admitted a view that knocks."""
 
 
 class _Ring:
@@ -261,7 +263,10 @@ class Subscriber:
 
     While the ledger's process is dead, nothing is committed here, and the view stays as good as it was; when that
     process lets this one go, the view is not answered from until it has caught up. Which of both it was,
-    the death of the process tells.
+    the death of the process tells, and that no next one admits this view when it knocks.
+
+    A process that stood still for a while finds questions and the news of its being let go side by side, so
+    whoever answers asks `current` between taking a question and sending its answer.
 
     Args:
         path: The socket, `<data>/views.sock`.
@@ -275,6 +280,8 @@ class Subscriber:
         self._goal: int | None = None
         self._ledger = -1  # descriptor of the process that pushes
         self._position: str | None = None
+        self._line = select.poll()  # tells only whether the ledger's process has hung up
+        self._sure = False
         self.loads = 0
 
     @property
@@ -282,13 +289,20 @@ class Subscriber:
         """The place in the ledger that the view shows, as a cursor; empty before it follows."""
         return self._position or ""
 
+    def current(self) -> bool:
+        """Whether the view lacks nothing that was answered elsewhere; what it was told to `settle` on still counts.
+
+        False for the moment in which the ledger's process is gone and it is not known why. Cost: one system call.
+        """
+        return self._sure and not self._line.poll(0)
+
     async def run(self) -> None:
         """Load and follow, for ever.
 
         Raises:
             TenureError: The view cannot be loaded: the store is not there.
         """
-        retry = 0.01
+        retry, died = 0.01, False
         while True:
             if self._position is None:
                 self._position = await self._view.load()
@@ -296,31 +310,47 @@ class Subscriber:
             try:
                 reader, writer = await asyncio.open_unix_connection(str(self._path), limit=_BUFFER)
             except OSError:
+                self._sure = died
                 await asyncio.sleep(retry)
                 retry = min(retry * 2, _SLOWEST_RETRY)
                 continue
             retry = 0.01
             try:
-                await self._follow(reader, writer)
+                died = await self._follow(reader, writer, died)
             finally:
                 writer.transport.abort()
 
-    async def _follow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _follow(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, widowed: bool) -> bool:
+        """Follow until the line is cut; whether it was by the death of the ledger's process.
+
+        Args:
+            widowed: Whether it died before, so that the view is as good as it was unless another is there now.
+        """
+        self._line = select.poll()
+        self._line.register(writer.get_extra_info("socket").fileno(), 0)
+        silence = asyncio.get_running_loop().call_later(_SILENCE, self._stay, widowed)
         writer.write(pack(Follow(self._name, self.position)))
         unpacker = Unpacker()
         try:
             while self._position is not None and (data := await _read(reader)):
+                silence.cancel()
                 for frame in unpacker.feed(data):
                     await self._take(frame, writer)
         except FrameError:
             self._position = None
         finally:
+            silence.cancel()
+            self._sure, self._line = False, select.poll()
             died = await _ended(self._ledger) if self._position is not None else False
             if self._ledger >= 0:
                 os.close(self._ledger)
             self._ledger, self._goal = -1, None
         if not died:
             self._view.settle(False)
+        return died
+
+    def _stay(self, widowed: bool) -> None:
+        self._sure = widowed
 
     async def _take(self, frame: Frame, writer: asyncio.StreamWriter) -> None:
         match frame:
@@ -330,6 +360,7 @@ class Subscriber:
             case Following():
                 self._position = self._position or frame.position
                 self._goal = parse_cursor(frame.position)[1]
+                self._sure = False
                 self._ledger = _watch(frame.pid)
             case Push():
                 await self._apply(frame.committed)
@@ -337,7 +368,7 @@ class Subscriber:
             case _:
                 raise FrameError(f"{type(frame).__name__} is not for a view")
         if self._goal is not None and parse_cursor(self.position)[1] >= self._goal:
-            self._goal = None
+            self._goal, self._sure = None, True
             self._view.settle(True)
 
     async def _apply(self, committed: Committed) -> None:
