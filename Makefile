@@ -17,19 +17,19 @@ run: $(STAMP)  ## the product with a sample site, in ./tenure-data (DHCP4=IFACE 
 	@$(BIN)/tenure demo --data $(DATA) $(if $(DHCP4),--dhcp4 $(DHCP4)) $(if $(API),--api $(API)) $(if $(DNS),--dns $(DNS))
 
 test: $(STAMP) packages  ## everything CI runs: formatting, lint, types, contracts, all functional proofs
-	@$(BIN)/ruff format --quiet --check src tests
-	@$(BIN)/ruff check --quiet src tests
+	@$(BIN)/ruff format --quiet --check src tests bench
+	@$(BIN)/ruff check --quiet src tests bench
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo >.venv/contracts.txt || { cat .venv/contracts.txt; exit 1; }
 	@$(BIN)/pytest -q
 
 fmt: $(STAMP)  ## format the code and mend what ruff can mend
-	@$(BIN)/ruff format src tests
-	@$(BIN)/ruff check --fix src tests
+	@$(BIN)/ruff format src tests bench
+	@$(BIN)/ruff check --fix src tests bench
 
 lint: $(STAMP)  ## formatting, lint, types and contracts, without the tests
-	@$(BIN)/ruff format --check src tests
-	@$(BIN)/ruff check src tests
+	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/ruff check src tests bench
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from bench import site
 from bench.stores import Place, Recorder, Write, recorded
-from tenure.app.child import collect_seldom
-from tenure.app.ledger import SWITCH, SystemClock
+from tenure.app.child import SWITCH, collect_seldom
+from tenure.app.ledger import SystemClock
 from tenure.model.uses import Submission
 from tenure.service.feed import Committed
 from tenure.service.witness import Witness
