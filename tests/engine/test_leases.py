@@ -60,6 +60,21 @@ def test_a_full_range_offers_nothing_and_offers_end() -> None:  # coredhcp 80
     assert offer(world, "52:54:00:00:00:03").lease is not None
 
 
+def test_a_client_that_asks_again_is_offered_the_same_and_costs_one_address() -> None:
+    world = link("10.0.0.11")
+    first = offer(world).lease
+    assert first is not None
+    for _ in range(3):
+        assert offer(world).lease == first
+    other = 0x0A00000A + 0x0A00000B - first.address
+    changed = offer(world, requested=other).lease  # takes the place of the first
+    assert changed is not None and changed.address == other
+    second = offer(world, OTHER).lease
+    assert second is not None and second.address == first.address
+    assert commit(world, other).lease is not None
+    assert commit(world, second.address, OTHER).lease is not None
+
+
 def test_an_offer_records_nothing() -> None:
     world = link()
     before = len(world.events)

@@ -183,10 +183,13 @@ def _dynamic(draft: Draft, link: Link, client: Client) -> Allocation | None:
 
 
 def _free(draft: Draft, link: Link, client: Client, requested: int | None) -> int | None:
-    """A free dynamic address: the one it had last, the one it asks for, else one from a hash of the client on."""
+    """A free dynamic address: the one it had last, the one it asks for, the one it was offered a moment ago, else one
+    from a hash of the client on.
+    """
     space = link.space
     last = draft.facts.last.get(lease_handle(space.subnet.id, client.mac))
-    for number in (None if last is None else number_of(last.ip), requested):
+    offered = draft.state.offers.of(space.subnet.id, client.mac)
+    for number in (None if last is None else number_of(last.ip), requested, offered):
         if number is not None and _may_have(draft, link, client, number):
             return number
     return space.free_dynamic(crc32(client.mac.encode()))
