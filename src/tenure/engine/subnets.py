@@ -1,5 +1,6 @@
 """The rules of subnets and their ranges: what may lie where."""
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenure.engine import resolve
@@ -7,14 +8,17 @@ from tenure.engine.draft import Draft
 from tenure.engine.holdings import as_block
 from tenure.engine.inventory import changed, new, sound_dhcp, vacant
 from tenure.engine.space import Space
+from tenure.engine.stretches import covered, holders_key, left_out, whole
 from tenure.errors import InvalidValue, NotFound, Overlap
 from tenure.model import events as e
 from tenure.model.addressing import Network, Range, Subnet
 from tenure.model.answers import Made, Nothing
 from tenure.model.uses import ChangeRange, ChangeSubnet, CreateRange, CreateSubnet, DeleteRange, DeleteSubnet
 from tenure.net.addresses import Prefix, number_of, parse_address, parse_prefix, text_of
+from tenure.net.rangeset import Pair
 
 _SHORTEST = {4: 4, 6: 8}
+_BROADCAST = "255.255.255.255"
 
 
 def create_subnet(use: CreateSubnet, draft: Draft) -> Made:
@@ -90,7 +94,7 @@ def create_range(use: CreateRange, draft: Draft) -> Made:
         note=use.note,
     )
     _fits(draft, space, range_)
-    _vacant_between(draft, space, range_, (use.start, use.end))
+    _vacant_between(draft, space, _shown(range_), covered(space, range_.start, range_.end))
     draft.record(e.RangeCreated(range=range_))
     return Made(range=range_)
 
@@ -106,8 +110,8 @@ def change_range(use: ChangeRange, draft: Draft) -> Made:
     range_ = changed(old, changes, ("subnet",))
     space = draft.state.subnets[old.subnet]
     _fits(draft, space, range_)
-    if (range_.start, range_.end, range_.role) != (old.start, old.end, old.role):
-        _vacant_growth(draft, space, old, range_)
+    kept = old if range_.role == old.role else None
+    _vacant_between(draft, space, _shown(range_), covered(space, range_.start, range_.end, kept))
     draft.record(e.RangeChanged(range=range_))
     return Made(range=range_)
 
@@ -117,7 +121,7 @@ def delete_range(use: DeleteRange, draft: Draft) -> Nothing:
     range_ = _range(draft, use.range)
     resolve.matching(range_.revision, draft.asked.if_match)
     space = draft.state.subnets[range_.subnet]
-    _vacant_between(draft, space, range_, (range_.start, range_.end))
+    _vacant_between(draft, space, _shown(range_), covered(space, range_.start, range_.end))
     draft.record(e.RangeDeleted(range=range_))
     return Nothing()
 
@@ -144,18 +148,30 @@ def _resolved_fields(draft: Draft, fields: dict[str, Any]) -> dict[str, Any]:
     if resolved.get("gateway") is not None:
         resolved["gateway"] = str(parse_address(str(resolved["gateway"]), "/gateway"))
     if "dns_servers" in resolved:
-        servers = enumerate(_listed(resolved, "dns_servers"))
-        resolved["dns_servers"] = [str(parse_address(str(s), f"/dns_servers/{i}")) for i, s in servers]
+        resolved["dns_servers"] = _listed(resolved, "dns_servers", _server)
     if "locations" in resolved:
-        places = enumerate(_listed(resolved, "locations"))
-        resolved["locations"] = [resolve.location(draft.state, str(p), f"/locations/{i}").id for i, p in places]
+        resolved["locations"] = _listed(resolved, "locations", lambda p, at: resolve.location(draft.state, p, at).id)
     return resolved
 
 
-def _listed(fields: dict[str, Any], name: str) -> list[Any]:
+def _listed(fields: dict[str, Any], name: str, read: Callable[[str, str], str]) -> list[str]:
+    """Each member as `read` gives it from its text and its pointer; none stands twice."""
     if not isinstance(fields[name], list | tuple):
         raise InvalidValue(f"{name} must be a list", pointer=f"/{name}")
-    return list(fields[name])
+    found: dict[str, None] = {}
+    for at, text in enumerate(fields[name]):
+        value = read(str(text), f"/{name}/{at}")
+        if value in found:
+            raise InvalidValue(f"{text} stands twice", pointer=f"/{name}/{at}", value=str(text))
+        found[value] = None
+    return list(found)
+
+
+def _server(text: str, pointer: str) -> str:
+    address = parse_address(text, pointer)
+    if address.is_multicast or address.is_unspecified or str(address) == _BROADCAST:
+        raise InvalidValue(f"{address} is no host's address", pointer=pointer, value=text)
+    return str(address)
 
 
 def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:
@@ -188,35 +204,26 @@ def _room_for(draft: Draft, network: Network, prefix: Prefix, but: Space | None)
 
 
 def _room_inside(draft: Draft, parent: Space, prefix: Prefix) -> None:
-    first, last = int(prefix.network_address), int(prefix.broadcast_address)
+    first, last = whole(prefix)
     for range_ in parent.ranges.values():
         if number_of(range_.start) <= last and first <= number_of(range_.end):
             raise Overlap(
                 f"{prefix} crosses the range {range_.start}-{range_.end} of {parent.subnet.cidr}",
                 **{"with": f"{range_.start}-{range_.end}", "pointer": "/cidr"},
             )
-    inner = draft.state.space_at(parent.subnet.vrf, parent.version, first)
     for number in [n for n in parent.resting if first <= n <= last]:
         vacant(f"{prefix} in {parent.subnet.cidr}", [f"{text_of(parent.version, number)}, which still rests"])
-    if inner is parent and parent.held_between(first, last):
-        key = ("subnet", parent.subnet.id, str(prefix.network_address), str(prefix.broadcast_address))
-        vacant(
-            f"{prefix} in {parent.subnet.cidr}",
-            draft.facts.holders.get(key, ([], 0))[0],
-            parent.held_between(first, last),
-        )
+    _vacant_between(draft, parent, f"{prefix} in {parent.subnet.cidr}", ((first, last),))
 
 
 def _resize(draft: Draft, space: Space, prefix: Prefix) -> None:
     """Refuse a new prefix that would lose something; give back the blocks that do not fit it."""
-    first, last = int(prefix.network_address), int(prefix.broadcast_address)
+    first, last = whole(prefix)
     _room_for(draft, draft.state.networks[space.subnet.network], prefix, space)
     for range_ in space.ranges.values():
         if number_of(range_.start) < first or number_of(range_.end) > last:
             vacant(f"resizing {space.subnet.cidr}", [f"range {range_.start}-{range_.end}"])
-    outside = space.held - space.held_between(first, last)
-    holders, _ = draft.facts.holders.get(("subnet", space.subnet.id, "", ""), ([], 0))
-    vacant(f"resizing {space.subnet.cidr} to {prefix}", holders, outside)
+    _vacant_between(draft, space, f"resizing {space.subnet.cidr} to {prefix}", left_out(space, prefix))
     for number in [n for n in space.resting if not first <= n <= last]:
         vacant(f"resizing {space.subnet.cidr}", [f"{text_of(space.version, number)}, which still rests"])
     _surrender(draft, space, (first, last))
@@ -266,18 +273,15 @@ def _fits(draft: Draft, space: Space, range_: Range) -> None:
             raise Overlap(f"{first}-{last} crosses the subnet {crossed}", **{"with": crossed, "pointer": "/start"})
 
 
-def _vacant_growth(draft: Draft, space: Space, old: Range, new_: Range) -> None:
-    """What a range newly covers must be free; all of it, where its role changes."""
-    first, last = number_of(new_.start), number_of(new_.end)
-    held = space.held_between(first, last)
-    if old.role == new_.role:
-        low, high = max(first, number_of(old.start)), min(last, number_of(old.end))
-        held -= space.held_between(low, high) if low <= high else 0
-    vacant(f"range {new_.start}-{new_.end}", [f"addresses of {space.subnet.cidr}"] if held else [], held)
+def _shown(range_: Range) -> str:
+    return f"range {range_.start}-{range_.end}"
 
 
-def _vacant_between(draft: Draft, space: Space, range_: Range, asked: tuple[str, str]) -> None:
-    first, last = number_of(range_.start), number_of(range_.end)
-    key = ("subnet", space.subnet.id, *asked)
-    holders, _ = draft.facts.holders.get(key, ([], 0))
-    vacant(f"range {range_.start}-{range_.end}", holders, space.held_between(first, last))
+def _vacant_between(draft: Draft, space: Space, what: str, stretches: Iterable[Pair]) -> None:
+    """Refuse what needs these stretches of a subnet free, with who holds something there."""
+    holders: list[str] = []
+    count = 0
+    for stretch in stretches:
+        holders += draft.facts.holders.get(holders_key(space, stretch), ([], 0))[0]
+        count += space.held_between(*stretch)
+    vacant(what, holders, count)

@@ -3,17 +3,20 @@
 A use that is malformed wants nothing: its planner says what is wrong with it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 from tenure.engine.facts import Wanted
 from tenure.engine.leases import lease_handle
+from tenure.engine.space import Space
 from tenure.engine.state import State
+from tenure.engine.stretches import covered, holders_key, left_out, whole
 from tenure.errors import InvalidValue
 from tenure.model import uses as u
-from tenure.net.addresses import parse_address, parse_prefix
+from tenure.net.addresses import Prefix, parse_prefix
 from tenure.net.identifiers import parse_mac
+from tenure.net.rangeset import Pair
 
 
 def wanted(use: u.Use, state: State) -> Wanted:
@@ -102,34 +105,59 @@ def _holders(kind: str, field: str) -> Callable[[Wanted, Any, State], None]:
 
 def _create_subnet(found: Wanted, use: u.CreateSubnet, state: State) -> None:
     network = state.find("network", use.network)
-    try:
-        prefix = parse_prefix(use.cidr)
-    except InvalidValue:
-        return
     if network is not None:
-        inside = state.space_at(state.networks[network].vrf, prefix.version, int(prefix.network_address))
-        if inside is not None:
-            ends = (str(prefix.network_address), str(prefix.broadcast_address))
-            found.holders.add(("subnet", inside.subnet.id, *ends))
+        _around(found, state, state.networks[network].vrf, use.cidr)
+
+
+def _change_subnet(found: Wanted, use: u.ChangeSubnet, state: State) -> None:
+    subnet, cidr = state.find("subnet", use.subnet), use.changes.get("cidr")
+    if subnet is None or not isinstance(cidr, str):
+        return
+    space = state.subnets[subnet]
+    prefix = _around(found, state, space.subnet.vrf, cidr)
+    if prefix is not None and prefix.version == space.version:
+        _between(found, space, left_out(space, prefix))
+
+
+def _around(found: Wanted, state: State, vrf: str, cidr: str) -> Prefix | None:
+    """Who holds the addresses of a prefix in the subnets that it lies in."""
+    try:
+        prefix = parse_prefix(cidr)
+    except InvalidValue:
+        return None
+    for space in state.crossing(vrf, prefix.version, int(prefix.network_address), prefix.prefixlen):
+        if space.prefix_length < prefix.prefixlen:
+            _between(found, space, (whole(prefix),))
+    return prefix
 
 
 def _create_range(found: Wanted, use: u.CreateRange, state: State) -> None:
-    _between(found, state.find("subnet", use.subnet), use.start, use.end)
-
-
-def _range(found: Wanted, use: u.ChangeRange | u.DeleteRange, state: State) -> None:
-    range_ = state.ranges.get(use.range)
-    if range_ is not None:
-        _between(found, range_.subnet, range_.start, range_.end)
-
-
-def _between(found: Wanted, subnet: str | None, start: str, end: str) -> None:
-    try:
-        ends = str(parse_address(start)), str(parse_address(end))
-    except InvalidValue:
-        return
+    subnet = state.find("subnet", use.subnet)
     if subnet is not None:
-        found.holders.add(("subnet", subnet, *ends))
+        with suppress(InvalidValue):
+            _between(found, state.subnets[subnet], covered(state.subnets[subnet], use.start, use.end))
+
+
+def _change_range(found: Wanted, use: u.ChangeRange, state: State) -> None:
+    old = state.ranges.get(use.range)
+    if old is None:
+        return
+    space, changes = state.subnets[old.subnet], use.changes
+    kept = old if changes.get("role", old.role) == old.role else None
+    with suppress(InvalidValue):
+        start, end = (str(changes.get(name, getattr(old, name))) for name in ("start", "end"))
+        _between(found, space, covered(space, start, end, kept))
+
+
+def _delete_range(found: Wanted, use: u.DeleteRange, state: State) -> None:
+    old = state.ranges.get(use.range)
+    if old is not None:
+        space = state.subnets[old.subnet]
+        _between(found, space, covered(space, old.start, old.end))
+
+
+def _between(found: Wanted, space: Space, stretches: Iterable[Pair]) -> None:
+    found.holders.update(holders_key(space, stretch) for stretch in stretches)
 
 
 def _offer(found: Wanted, use: u.LeaseOffer | u.LeaseCommit, state: State) -> None:
@@ -173,11 +201,11 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.DeleteNetwork: _holders("network", "network"),
     u.DeleteLocation: _holders("location", "location"),
     u.DeleteSubnet: _holders("subnet", "subnet"),
-    u.ChangeSubnet: _holders("subnet", "subnet"),
+    u.ChangeSubnet: _change_subnet,
     u.CreateSubnet: _create_subnet,
     u.CreateRange: _create_range,
-    u.ChangeRange: _range,
-    u.DeleteRange: _range,
+    u.ChangeRange: _change_range,
+    u.DeleteRange: _delete_range,
     u.LeaseOffer: _offer,
     u.LeaseCommit: _offer,
     u.LeaseRelease: _lease,

@@ -15,9 +15,14 @@ from tenure.errors import InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import Zone
-from tenure.naming.hostnames import parse_domain
+from tenure.naming.hostnames import LONGEST_NAME, parse_domain
 from tenure.naming.reverse import zone_at, zones_for
 from tenure.net.addresses import parse_prefix, width
+
+_CONTACT = "hostmaster."
+"""The longest name that every zone has in itself: its contact. (The other is its server.)"""
+
+_LONGEST_DOMAIN = LONGEST_NAME - len(_CONTACT)
 
 
 def follow(draft: Draft) -> None:
@@ -80,8 +85,14 @@ def _want_domain(draft: Draft, network: Network) -> None:
         return
     if parse_domain(network.domain, "/domain") != network.domain:
         raise InvalidValue(f"write the domain as {parse_domain(network.domain)}", pointer="/domain")
-    if is_reverse(network.domain):
+    if is_reverse("." + network.domain) or network.domain == "arpa.":
         raise InvalidValue("a network's domain cannot be a reverse zone", pointer="/domain")
+    if len(network.domain) > _LONGEST_DOMAIN + 1:
+        raise InvalidValue(
+            f"a domain has at most {_LONGEST_DOMAIN} octets: {_CONTACT}, which its zone needs, goes before it",
+            pointer="/domain",
+            maximum=_LONGEST_DOMAIN,
+        )
     if draft.state.zone_named(network.vrf, network.domain) is None:
         _create(draft, network, network.domain)
 
