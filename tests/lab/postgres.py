@@ -61,10 +61,10 @@ class Cluster:
     def _data(self) -> Path:
         return self.directory / "data"
 
-    def start(self) -> None:
-        """Start it; returns when it accepts connections."""
+    def start(self, **settings: str) -> None:
+        """Start it, with some settings otherwise than they should be; returns when it accepts connections."""
         words = ["-D", str(self._data), "-k", str(self.directory), "-h", "127.0.0.1", "-p", str(self.port)]
-        for name, value in SETTINGS.items():
+        for name, value in (SETTINGS | settings).items():
             words += ["-c", f"{name}={value}"]
         self._process = Process([self._binaries / "postgres", *words], user=self._user, cwd=Path("/"))
         self._process.wait_line("ready to accept connections", 60)

@@ -48,11 +48,11 @@ class Line:
         with self._store.turn() as turn:
             yield _CutTurn(turn, self)
 
-    def committed(self, batch: str) -> bool:
+    def committed(self, batch: str, first: int) -> bool:
         """As the store says, if it can be reached."""
         if self.mute:
             raise StoreUnavailable("away")
-        return self._store.committed(batch)
+        return self._store.committed(batch, first)
 
 
 class _CutTurn:

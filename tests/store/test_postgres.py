@@ -20,7 +20,7 @@ from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
 from tenure.testing.ledgers import START, Scribe
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
-from tenure.testing.store_contract import LedgerContract, OpenStore, RowsContract
+from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
 from tests.lab.postgres import Cluster
 from tests.store.cut_proxy import CutProxy
 
@@ -55,6 +55,10 @@ def open_store(postgres_url: str) -> Iterator[OpenStore]:
 
 
 class TestLedger(LedgerContract):
+    """The contract."""
+
+
+class TestLoud(LoudContract):
     """The contract."""
 
 
@@ -117,7 +121,7 @@ def test_a_backend_lost_before_the_rows_means_nothing_was_written(
         batch = scribe.batch(3, [_event()])
         _end_backends(admin)
         turn.apply(batch)
-    assert not scribe.store.committed(batch.id)
+    assert not scribe.store.committed(batch.id, 4)
     assert scribe.write(_event()).entries[0].sequence == 4
 
 
@@ -129,8 +133,8 @@ def test_a_backend_lost_at_commit_leaves_the_outcome_to_be_asked(
         turn.apply(batch)
         _end_backends(admin)
         turn.commit()
-    assert not scribe.store.committed(batch.id)
-    assert scribe.store.committed(scribe.write(_event()).id)
+    assert not scribe.store.committed(batch.id, 4)
+    assert scribe.store.committed(scribe.write(_event()).id, 4)
 
 
 def test_the_outcome_of_a_commit_whose_answer_was_lost_is_found(scribe: Scribe, postgres_url: str) -> None:
@@ -142,7 +146,7 @@ def test_the_outcome_of_a_commit_whose_answer_was_lost_is_found(scribe: Scribe, 
             proxy.lose_answers()
             turn.commit()
         store.close()
-    assert scribe.store.committed(batch.id)
+    assert scribe.store.committed(batch.id, 4)
     assert scribe.store.head().sequence == 4
 
 
@@ -150,7 +154,7 @@ def test_a_server_that_went_away_is_unavailable(scribe: Scribe, postgres_url: st
     with CutProxy(postgres_url) as proxy:
         store = open_sql(proxy.url, lambda: START)
         assert store.head().sequence == 3
-    for ask in (store.head, lambda: store.committed("b"), lambda: Scribe(store).write(_event()), store.prepare):
+    for ask in (store.head, lambda: store.committed("b", 4), lambda: Scribe(store).write(_event()), store.prepare):
         with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1"):
             ask()
     store.close()
@@ -234,3 +238,18 @@ def test_a_lone_surrogate_or_nul_is_refused_as_data(scribe: Scribe) -> None:
     with pytest.raises(DataRefused):
         scribe.write(x.given(bad, x.allocation(2, bad, "10.0.0.5")))
     assert scribe.store.head().sequence == 3
+
+
+def test_a_server_that_does_not_sync_its_files_is_refused() -> None:
+    cluster = Cluster()
+    try:
+        cluster.start(fsync="off")
+        url = cluster.create_database()
+        store = open_sql(url, lambda: START)
+        with pytest.raises(StoreUnavailable, match="fsync = off"):
+            store.prepare()
+        store.close()
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
+    finally:
+        cluster.remove()

@@ -26,7 +26,7 @@ from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
 from tenure.testing.ledgers import START, Scribe
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
-from tenure.testing.store_contract import LedgerContract, OpenStore, RowsContract
+from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
 
 
 @pytest.fixture
@@ -50,6 +50,10 @@ def open_store(path: Path) -> Iterator[OpenStore]:
 
 
 class TestLedger(LedgerContract):
+    """The contract."""
+
+
+class TestLoud(LoudContract):
     """The contract."""
 
 
@@ -168,7 +172,7 @@ def test_a_commit_that_cannot_be_written_has_an_unknown_outcome(open_store: Open
         turn.apply(batch)
         with no_file_grows_beyond(path.with_name("ledger.db-wal").stat().st_size):
             turn.commit()
-    assert not scribe.store.committed(batch.id)
+    assert not scribe.store.committed(batch.id, batch.entries[0].sequence)
     assert scribe.write(place).entries[0].sequence == 4
 
 

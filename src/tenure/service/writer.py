@@ -314,7 +314,7 @@ class Writer:
     def _ask(self, batch: Batch, deadline: float) -> bool | None:
         while True:
             try:
-                return self._store.committed(batch.id)
+                return self._store.committed(batch.id, batch.entries[0].sequence)
             except StoreUnavailable:
                 if self._stopping or self._clock.monotonic() >= deadline:
                     return None

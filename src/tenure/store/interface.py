@@ -384,8 +384,8 @@ class Reads(Protocol):
         """The open token whose secret has this SHA-256."""
         ...
 
-    def zone_changes(self, zone: str, after: int) -> list[ZoneChange]:
-        """A zone's changes whose ledger sequence is above `after`, in order."""
+    def zone_changes(self, zone: str, after: int, limit: int = 1000) -> list[ZoneChange]:
+        """A zone's changes whose ledger sequence is above `after`, in order, at most `limit` of them."""
         ...
 
 
@@ -421,16 +421,25 @@ class Store(Protocol):
         """
         ...
 
-    def committed(self, batch: str) -> bool:
+    def committed(self, batch: str, first: int) -> bool:
         """Whether a batch is in the ledger. Takes the lock first, which waits for the old transaction to end.
+
+        Args:
+            first: Sequence of the batch's first entry: it is there, or nowhere.
 
         Raises:
             StoreUnavailable: It cannot be told yet.
+
+        Cost: one row by its key, however long the ledger is.
         """
         ...
 
     def entries(self, after: int, limit: int, kinds: Sequence[str] = ()) -> list[Entry]:
-        """The ledger after a sequence, in order, at most `limit` entries; of some kinds only, if any are named."""
+        """The ledger after a sequence, in order; of some kinds only, if any are named.
+
+        Args:
+            limit: How many entries at most, 1 to 10,000.
+        """
         ...
 
     def wait(self, after: int, seconds: float) -> bool:

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tenure.errors import InvalidValue
 from tenure.model import events as e
 from tenure.model.access import Token
+from tenure.model.addressing import Range
 from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.model.machines import Machine
 from tenure.model.placement import Block
@@ -79,6 +81,20 @@ class LedgerContract(StoreFixtures):
         kinds = ["tenure.vrf.created", "tenure.subnet.created"]
         assert [entry.sequence for entry in site.store.entries(0, 10, kinds)] == [1, 3]
 
+    def test_no_read_is_without_an_end(self, site: Scribe) -> None:
+        store = site.store
+        for limit in (0, -1, 10_001):
+            with pytest.raises(InvalidValue):
+                store.entries(0, limit)
+        for read in (
+            lambda limit: store.reads.search("x", limit),
+            lambda limit: store.reads.zone_changes("z", 0, limit),
+        ):
+            for limit in (0, 1_001):
+                with pytest.raises(InvalidValue):
+                    read(limit)
+        assert store.entries(2**80, 10) == []
+
     def test_a_turn_sees_the_ledger_under_its_lock(self, site: Scribe) -> None:
         with site.store.turn() as turn:
             assert turn.head.sequence == 3
@@ -123,8 +139,9 @@ class LedgerContract(StoreFixtures):
 
     def test_committed_tells_what_is_there(self, site: Scribe) -> None:
         batch = site.write(e.LocationCreated(location=Location(x.ident(9), "r1", "rack")))
-        assert site.store.committed(batch.id)
-        assert not site.store.committed("never")
+        assert site.store.committed(batch.id, 4)
+        assert not site.store.committed("never", 4)
+        assert not site.store.committed(batch.id, 5)
 
     def test_waiting_ends_when_another_node_writes(self, site: Scribe, open_store: OpenStore) -> None:
         seen: list[bool] = []
@@ -161,6 +178,48 @@ class LedgerContract(StoreFixtures):
         assert seen == list(range(1, writers * each * 2 + 1))
         batches = [entry.batch for entry in store.entries(0, 1000)]
         assert sum(a != b for a, b in pairwise(batches)) == writers * each - 1
+
+
+class LoudContract(StoreFixtures):
+    """What should be there and is not is a bug, and nothing of the batch is written."""
+
+    def test_a_claim_that_is_not_there_is_not_changed(self, site: Scribe) -> None:
+        _refused(site, "claims", e.ClaimReleased(claim=x.released(x.claim(1))))
+        _refused(site, "claims", e.ClaimRebound(claim=x.claim(1, host=x.ident(8))))
+
+    def test_an_address_that_is_not_held_is_not_taken(self, site: Scribe) -> None:
+        one = x.claim(1)
+        held = x.allocation(11, one, "10.0.0.5")
+        site.write(x.given(one, held))
+        other = x.allocation(12, one, "10.0.0.6")
+        _refused(site, "allocations", x.taken(one, other))
+        _refused(site, "allocations", e.LeasePromised(claim=one, allocation=replace(other, held_until=START)))
+
+    def test_what_is_not_worn_is_not_taken_off(self, site: Scribe) -> None:
+        one = x.claim(1)
+        held = x.allocation(11, one, "10.0.0.5")
+        site.write(*x.machine(20, "m", "52:54:00:00:00:01"), x.given(one, held, x.ident(21)))
+        _refused(site, "attachments", x.taken(one, held, port=x.ident(22)))
+        site.write(x.taken(one, held, port=x.ident(21)))
+
+    def test_a_block_that_nobody_owns_is_not_surrendered(self, site: Scribe) -> None:
+        host = Block(x.SUBNET.id, "10.0.0.0/28", "h")
+        _refused(site, "blocks", e.BlockSurrendered(block=host))
+        site.write(e.BlockOwned(block=host))
+        _refused(site, "blocks", e.BlockOwned(block=host))
+        site.write(e.BlockSurrendered(block=host), e.BlockOwned(block=host))
+        _refused(site, "blocks", e.BlockSurrendered(block=replace(host, cidr="10.0.0.16/28")))
+
+    def test_inventory_that_is_not_there_is_not_changed(self, site: Scribe) -> None:
+        _refused(site, "networks", e.NetworkChanged(network=replace(x.NETWORK, id=x.ident(9), name="other")))
+        span = Range(id=x.ident(9), subnet=x.SUBNET.id, start="10.0.0.5", end="10.0.0.6", role="reserved")
+        _refused(site, "ranges", e.RangeDeleted(range=span))
+
+    def test_a_zone_that_is_not_there_has_no_serial(self, site: Scribe) -> None:
+        place = e.LocationCreated(location=Location(x.ident(9), "r1", "rack"))
+        with pytest.raises(DataRefused, match="of zones"):
+            site.write(place, zone_changes=[ZoneChange(x.ident(5), 8, 4, (), ())])
+        assert site.store.head().sequence == 3
 
 
 class RowsContract(StoreFixtures):
@@ -359,6 +418,15 @@ class RowsContract(StoreFixtures):
                 (x.NETWORK.id, "h", False, "", 1, 1),
                 (x.NETWORK.id, "h", True, "v6", 3, 1),
             ]
+
+
+def _refused(site: Scribe, table: str, event: e.Event) -> None:
+    """The event's batch is refused for the sake of one table, and nothing of it is there."""
+    before = site.store.head()
+    with pytest.raises(DataRefused) as refused:
+        site.write(event)
+    assert table in str(refused.value)
+    assert site.store.head() == before
 
 
 def _all_at_once(calls: list[Callable[[], Any]]) -> None:

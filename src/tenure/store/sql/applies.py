@@ -15,7 +15,7 @@ from tenure.model.events import Entry
 from tenure.store.interface import KeyUse
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
-from tenure.store.sql.connect import Database
+from tenure.store.sql.connect import Database, expect
 
 
 class Target(NamedTuple):
@@ -128,9 +128,11 @@ def _attachments(to: Target, images: list[Image]) -> None:
 
 def _blocks(to: Target, images: list[Image]) -> None:
     """A block that changes hands is closed and owned anew, so that yesterday's routes can be told."""
-    keys = [(subnet, r.packed_prefix(cidr), kind == "rack", to.now) for _, (subnet, cidr, kind, *_), _, _ in images]
-    key = ["subnet text", "prefix bytea", "rack boolean"]
-    to.db.update(to.raw, "blocks", key, ["until bigint"], keys, only="t.until IS NULL")
+    keys = [image.key for image in images if not image.new]
+    gone = [(subnet, r.packed_prefix(cidr), kind == "rack", to.now) for subnet, cidr, kind, _ in keys]
+    if gone:
+        key = ["subnet text", "prefix bytea", "rack boolean"]
+        to.db.update(to.raw, "blocks", key, ["until bigint"], gone, only="t.until IS NULL")
     owned = [
         (b.subnet, r.packed_prefix(b.cidr), b.rack, b.owner, r.body(b), to.now)
         for b in (image.row for image in images)
@@ -152,7 +154,7 @@ def _inventory(table: Table, columns: Callable[[Target, Any], dict[str, Any]]) -
         changed = [{**_movable(row), "key": row["id"], "until": None} for new, row in rows if not new]
         fresh = [{**row, "since": to.now} for new, row in rows if new]
         if old:
-            to.connection.execute(out, old)
+            expect(table.name, len(old), to.connection.execute(out, old).rowcount)
         if changed:
             to.connection.execute(update(table).where(here), changed)
         if fresh:

@@ -92,7 +92,11 @@ class Database(Protocol):
     def update(
         self, raw: Any, table: str, key: Sequence[str], columns: Sequence[str], rows: Sequence[Row], *, only: str = ""
     ) -> None:
-        """Update many rows of `t` by key; a row holds its key, then its values. Columns are `name type`."""
+        """Update many rows of `t` by key; a row holds its key, then its values. Columns are `name type`.
+
+        Raises:
+            DataRefused: Another number of rows than these was there.
+        """
         ...
 
     def delete(self, raw: Any, table: str, key: Sequence[str], rows: Sequence[Row]) -> None:
@@ -224,7 +228,8 @@ class Sqlite:
         """One prepared statement, its parameters numbered because the key comes first."""
         where = " AND ".join(f"{name} = ?{n}" for n, name in enumerate(names(key), 1))
         what = ", ".join(f"{name} = ?{n}" for n, name in enumerate(names(columns), len(key) + 1))
-        raw.executemany(f"UPDATE {table} AS t SET {what} WHERE {where}{conjunction(only)}", rows)
+        done = raw.executemany(f"UPDATE {table} AS t SET {what} WHERE {where}{conjunction(only)}", rows)
+        expect(table, len(rows), done.rowcount)
 
     def delete(self, raw: sqlite3.Connection, table: str, key: Sequence[str], rows: Sequence[Row]) -> None:
         """One prepared statement."""
@@ -247,6 +252,16 @@ class Sqlite:
             if isinstance(error.orig, sqlite3.IntegrityError | sqlite3.DataError):
                 raise DataRefused(str(error.orig)) from error
             raise StoreUnavailable(_sentence(self.path, error.orig)) from error
+
+
+def expect(table: str, rows: int, found: int) -> None:
+    """See that a change met the rows it was for: where the memory and the tables differ, nothing may go on.
+
+    Raises:
+        DataRefused: It did not.
+    """
+    if rows != found:
+        raise DataRefused(f"{rows} rows of {table} were to be changed, and {found} are there")
 
 
 def conjunction(condition: str) -> str:

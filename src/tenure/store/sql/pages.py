@@ -15,6 +15,8 @@ from tenure.store.sql.turns import read_head
 V = TypeVar("V")
 
 MOST: Final = 1000
+LARGEST: Final = 2**63 - 1
+"""The largest number that a column holds."""
 
 _LAST: Final = "\U0010ffff"
 
@@ -51,8 +53,7 @@ class Snapshot:
         Raises:
             InvalidValue: The cursor is not one of ours, or the limit is out of bounds.
         """
-        if not 1 <= limit <= MOST:
-            raise InvalidValue(f"limit must be 1 to {MOST}", pointer="/limit", value=limit)
+        bounded(limit)
         width = len(query.selected_columns)
         query = query.add_columns(*key).order_by(*key).limit(limit + 1)
         if after:
@@ -61,6 +62,17 @@ class Snapshot:
         more = len(rows) > limit
         shown = rows[:limit]
         return Page(of([row[:width] for row in shown]), _cursor(shown[-1][width:]) if more else None, self.head)
+
+
+def bounded(limit: int, most: int = MOST) -> int:
+    """The limit, if it is one.
+
+    Raises:
+        InvalidValue: It is out of bounds.
+    """
+    if not 1 <= limit <= most:
+        raise InvalidValue(f"limit must be 1 to {most}", pointer="/limit", value=limit)
+    return limit
 
 
 @contextmanager
@@ -100,6 +112,6 @@ def _read_cursor(text: str, key: tuple[ColumnElement[Any], ...]) -> list[Any]:
 def _of_type(type_: type, value: str | int) -> Any:
     if type_ is bytes:
         return bytes.fromhex(str(value))
-    if not isinstance(value, type_):
+    if not isinstance(value, type_) or (isinstance(value, int) and abs(value) > LARGEST):
         raise ValueError("another list's cursor")
     return value

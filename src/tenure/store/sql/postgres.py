@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tenure.errors import StoreUnavailable
 from tenure.store.interface import DataRefused
-from tenure.store.sql.connect import BOUND, conjunction, names
+from tenure.store.sql.connect import BOUND, conjunction, expect, names
 from tenure.store.sql.rows import Row
 
 LOCK: Final = 0x74656E757265  # "tenure"
@@ -152,7 +152,7 @@ class Postgres:
         what = ", ".join(f"{name} = k.{name}" for name in names(columns))
         where = " AND ".join(f"t.{name} = k.{name}" for name in names(key)) + conjunction(only)
         statement = f"UPDATE {table} AS t SET {what} FROM {self.keys(*every)} WHERE {where}"
-        raw.execute(statement, self.pack(every, rows))
+        expect(table, len(rows), raw.execute(statement, self.pack(every, rows)).rowcount)
 
     def delete(self, raw: Any, table: str, key: Sequence[str], rows: Sequence[Row]) -> None:
         """One statement over arrays."""

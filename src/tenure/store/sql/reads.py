@@ -24,7 +24,7 @@ from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
 from tenure.store.sql.connect import Database
 from tenure.store.sql.joins import ALLOCATION, CLAIM, holdings, known_addresses, span, with_interfaces
-from tenure.store.sql.pages import Snapshot, beginning, seen
+from tenure.store.sql.pages import Snapshot, beginning, bounded, seen
 from tenure.store.sql.search import find
 
 V = TypeVar("V")
@@ -219,7 +219,7 @@ class SqlReads:
     def search(self, q: str, limit: int = 100) -> Seen[Findings]:
         """Open things by address, prefix, MAC, name, handle or id."""
         with self._seen() as at:
-            return Seen(find(at, q, limit), at.head)
+            return Seen(find(at, q, bounded(limit)), at.head)
 
     def token_by_digest(self, digest: bytes) -> Token | None:
         """The open token whose secret has this SHA-256."""
@@ -228,13 +228,14 @@ class SqlReads:
             row = at.first(select(c.body).where(c.digest == digest, c.until.is_(None)))
             return None if row is None else msgspec.json.decode(row[0], type=Token)
 
-    def zone_changes(self, zone: str, after: int) -> list[ZoneChange]:
+    def zone_changes(self, zone: str, after: int, limit: int = 1000) -> list[ZoneChange]:
         """A zone's changes above a ledger sequence."""
         c = t.zone_changes.c
         columns = [c[name] for name in r.ZONE_CHANGE]
-        query = select(*columns).where(c.zone == zone, c.sequence > after).order_by(c.sequence)
+        query = select(*columns).where(c.zone == zone, c.sequence > after)
         with self._seen() as at:
-            return [r.zone_change_of(row) for row in at.all(query)]
+            rows = at.all(query.order_by(c.sequence).limit(bounded(limit)))
+            return [r.zone_change_of(row) for row in rows]
 
     def _seen(self) -> AbstractContextManager[Snapshot]:
         return seen(self._db, self._reading)

@@ -17,12 +17,14 @@ from tenure.model.events import Entry
 from tenure.store.interface import Head, Reads, Store
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import BOUND, Clock, Database, Sqlite
+from tenure.store.sql.pages import LARGEST, bounded
 from tenure.store.sql.postgres import Postgres
 from tenure.store.sql.reads import SqlReads
 from tenure.store.sql.schema import migrate
 from tenure.store.sql.snapshots import SqlSnapshot
 from tenure.store.sql.turns import ENTRY, SqlTurn, read_head
 
+_MOST_ENTRIES: Final = 10_000
 _DUTY: Final = """INSERT INTO duties (name, owner, term, until) VALUES (?, ?, 1, ?)
  ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until,
  term = CASE WHEN duties.owner = excluded.owner AND duties.until > ? THEN duties.term ELSE duties.term + 1 END
@@ -96,11 +98,11 @@ class SqlStore:
                 turn = SqlTurn(self._db, connection, commit)
             yield turn
 
-    def committed(self, batch: str) -> bool:
-        """Whether a batch is in the ledger, asked under the lock."""
+    def committed(self, batch: str, first: int) -> bool:
+        """Whether a batch is in the ledger from this sequence on, asked under the lock."""
         with self._writing() as (connection, _), self._db.translated():
             raw = connection.connection.driver_connection
-            return bool(self._fetch(raw, "SELECT 1 FROM ledger WHERE batch = ? LIMIT 1", batch))
+            return self._fetch(raw, "SELECT batch FROM ledger WHERE sequence = ?", first) == [(batch,)]
 
     def entries(self, after: int, limit: int, kinds: Sequence[str] = ()) -> list[Entry]:
         """The ledger after a sequence, in order."""
@@ -110,7 +112,8 @@ class SqlStore:
             packed = self._db.pack(["kind text"], [(kind,) for kind in kinds])
         statement = f"SELECT {ENTRY} FROM ledger WHERE sequence > ? {among} ORDER BY sequence LIMIT ?"
         with self._reading() as raw:
-            return [r.entry_of(row) for row in self._fetch(raw, statement, after, *packed, limit)]
+            rows = self._fetch(raw, statement, min(after, LARGEST), *packed, bounded(limit, _MOST_ENTRIES))
+            return [r.entry_of(row) for row in rows]
 
     def wait(self, after: int, seconds: float) -> bool:
         """Wait until the ledger may have grown past `after`."""

@@ -1,0 +1,120 @@
+"""The tables are views of the ledger: written again from it, into a store that is empty, they are the same rows."""
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tenure.engine.images import Image, Key, images, net
+from tenure.model import uses as u
+from tenure.model.answers import Holding
+from tenure.model.events import Entry
+from tenure.store.interface import Batch
+from tenure.store.sql.store import open_store
+from tests.service.world import Node, World, claim, submission
+
+_OTHERWISE = {
+    "zones": ("serial", "body"),  # a serial moves by zone changes, which are computed and not in the ledger
+    "tokens": ("digest",),  # secrets are not in the ledger
+    "blocks": ("number",),
+}
+_ALONE = ("ledger", "zone_changes", "idempotency", "duties", "meta", "alembic_version")
+
+
+class _Past:
+    """The clock of whoever writes the ledger again: it shows when each batch was written."""
+
+    def __init__(self) -> None:
+        self.time: datetime
+
+    def now(self) -> datetime:
+        return self.time
+
+
+def _written_again(entries: list[Entry], directory: Path) -> Path:
+    """A store that got the ledger's batches one by one, through the engine's images alone."""
+    clock = _Past()
+    clock.time = entries[0].time
+    path = directory / "again.db"
+    store = open_store(path, clock.now)
+    store.prepare()
+    for _, group in groupby(entries, lambda entry: entry.batch):
+        batch = list(group)
+        clock.time = batch[0].time
+        rows: dict[tuple[str, Key], Image] = {}
+        for image in (image for entry in batch for image in images(entry.event)):
+            net(rows, image)
+        tokens = {image.row.id: b"" for image in rows.values() if image.table == "tokens" and image.row is not None}
+        digests = {id_: id_.encode() for id_ in tokens}
+        with store.turn() as turn:
+            turn.apply(Batch(batch[0].batch, batch, list(rows.values()), digests=digests))
+            turn.commit()
+    store.close()
+    return path
+
+
+def _tables(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of all tables that the ledger says everything of."""
+    with sqlite3.connect(path) as connection:
+        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        tables = {}
+        for name in sorted(set(names) - {*_ALONE}):
+            if name.startswith("sqlite_"):
+                continue
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
+            kept = ", ".join(column for column in columns if column not in _OTHERWISE.get(name, ()))
+            tables[name] = sorted(connection.execute(f"SELECT {kept} FROM {name}").fetchall(), key=repr)
+    connection.close()
+    return tables
+
+
+def _live(node: Node, rng: random.Random, steps: int) -> None:
+    """Inventory comes, changes and goes; claims are made, moved and released, several in a turn."""
+    held: list[Holding] = []
+    for n in range(steps):
+        node.world.clock.pause(rng.randrange(120))
+        asked = [submission(use) for use in _uses(node, rng, n, held)]
+        held += [
+            each.answer for each in node.replies(*asked) if isinstance(each.answer, Holding) and each.answer.created
+        ]
+
+
+def _uses(node: Node, rng: random.Random, n: int, held: list[Holding]) -> Iterator[u.Use]:
+    for k in range(rng.randrange(1, 6)):
+        match rng.randrange(8):
+            case 0:
+                port = u.NewInterface(mac=f"52:54:00:00:{n:02x}:{k:02x}")
+                yield u.CreateMachine(name=f"m-{n}-{k}", interfaces=(port,))
+            case 1:
+                address = f"10.0.3.{200 + n % 50}"
+                yield u.CreateRange(subnet="10.0.3.0/24", start=address, end=address, role="reserved")
+            case 2:
+                yield u.ChangeNetwork(network="prod", changes={"ttl": n + 1, "cooldown": rng.choice((0, 60, 600))})
+            case 3 | 4 if held:
+                yield u.ReleaseClaim(claim=held.pop(rng.randrange(len(held))).claim.id)
+            case 5:
+                yield claim(f"w-{n}-{k}", defer=True)
+            case _:
+                mac = rng.choice((None, f"52:54:00:00:{rng.randrange(n + 1):02x}:{rng.randrange(3):02x}"))
+                yield claim(f"h-{n}-{k}", hostname=rng.choice((None, f"vm-{n}-{k}")), mac=mac)
+
+
+def test_a_ledger_written_again_into_an_empty_store_gives_the_same_rows(
+    tmp_path: Path, rng: random.Random, seed: int
+) -> None:
+    world = World(tmp_path, seed)
+    node = world.site()
+    _live(node, rng, 60)
+    entries = node.store.entries(0, 10_000)
+    assert entries[-1].sequence == node.sequence
+    world.close()
+    (tmp_path / "again").mkdir()
+    before, after = _tables(Path(world.file)), _tables(_written_again(entries, tmp_path / "again"))
+    assert before.keys() == after.keys()
+    for name, rows in before.items():
+        assert rows == after[name], name
+    for name in ("claims", "allocations", "blocks", "machines", "attachments", "ranges", "zones"):
+        assert before[name], f"nothing in {name}"
