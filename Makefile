@@ -33,8 +33,8 @@ lint: $(STAMP)  ## formatting, lint, types and contracts, without the tests
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-docs: $(STAMP)  ## check the documents: links, examples, tables
-	@$(BIN)/pytest -q tests/house/test_documents.py
+docs: $(STAMP)  ## check the documents: links, lists, and every example, run
+	@$(BIN)/pytest -q tests/house/test_documents.py tests/docs
 
 bench: $(STAMP)  ## measure allocation (long); results in bench/out
 	@$(BIN)/python -m bench.allocate

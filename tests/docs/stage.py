@@ -72,6 +72,8 @@ class Stage:
         """What was printed, as the page would have it."""
         for written, real in self._ports.items():
             text = re.sub(rf"\b{real}\b", written, text)
+        if self._database:
+            text = re.sub(rf"\b{self._database.rpartition('/')[2]}\b", "tenure", text)
         return text.replace(str(self.directory), "/srv")
 
     def write(self, name: str, text: str) -> None:
