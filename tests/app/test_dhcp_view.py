@@ -3,10 +3,12 @@
 import asyncio
 from datetime import UTC, datetime
 
+from msgspec import structs
+
 from tenure.app.dhcp import PromisesView
 from tenure.model import events as e
 from tenure.model.addressing import Network
-from tenure.model.holding import Allocation, Claim, ClaimRequest
+from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.leases import Client, Lease, Place
 from tenure.model.uses import LeaseCommit
 from tenure.service.feed import Committed
@@ -30,11 +32,11 @@ def allocation(ip: str) -> Allocation:
     return Allocation(id="a", claim="c", vrf="v", subnet="s", ip=ip, length=32, since=THEN)
 
 
-def remembered(*events: e.Event) -> bool:
+def remembered(*events: e.Event, lease: Lease = LEASE) -> bool:
     """Whether the lease of one client is still answered from memory after `events`."""
     promises = Promises(10)
     view = PromisesView(promises, lambda: None)
-    promises.remember(MAC, LEASE, promises.mark())
+    promises.remember(MAC, lease, promises.mark())
     entries = tuple(
         e.Entry(sequence=n, batch="b", change="c", time=THEN, actor="t", source="", request_id="", event=event)
         for n, event in enumerate(events, 1)
@@ -59,6 +61,19 @@ def test_what_was_released_or_may_be_different_is_forgotten() -> None:
     assert not remembered(e.NetworkChanged(network=Network(id="n", name="n", vrf="v")))
     assert not remembered(e.ClaimRebound(claim=CLAIM))
     assert not remembered(e.EpochStarted(epoch="f", reason="a restore"))
+
+
+def test_a_lease_is_forgotten_when_its_client_is_to_have_another_address_there() -> None:
+    lease = structs.replace(LEASE, dynamic=True)
+    worn = Attachment(allocation="a", interface="i", since=THEN)
+    better = e.AddressAllocated(claim=CLAIM, allocation=allocation("10.0.0.6"), attachment=worn, mac=MAC)
+    assert not remembered(better, lease=lease)
+    assert not remembered(structs.replace(better, mac=None), lease=lease)
+    assert remembered(structs.replace(better, mac="52:54:00:0a:0b:0d"), lease=lease)
+    assert remembered(structs.replace(better, allocation=allocation("2001:db8::6")), lease=lease)
+    elsewhere = structs.replace(allocation("10.0.1.6"), subnet="t")
+    assert remembered(structs.replace(better, allocation=elsewhere), lease=lease)
+    assert remembered(better)  # an address that was allocated before this one
 
 
 def test_a_process_that_does_not_follow_remembers_nothing() -> None:

@@ -26,7 +26,6 @@ REMEMBERED: Final = 500_000
 """Leases in memory at most."""
 
 _HARMLESS: Final = (
-    e.AddressAllocated,  # what is free is promised to nobody
     e.LeasePromised,
     e.BlockOwned,
     e.BlockSurrendered,
@@ -66,8 +65,19 @@ class PromisesView:
             address = ip_address(event.allocation.ip)
             if isinstance(address, IPv4Address):
                 self._promises.forget(int(address))
+        elif isinstance(event, e.AddressAllocated):
+            self._take_allocated(event)
         elif not isinstance(event, _HARMLESS):
             self._promises.forget_all()
+
+    def _take_allocated(self, event: e.AddressAllocated) -> None:
+        """What was free was promised to nobody; but who had a dynamic lease here is to have this address instead."""
+        if event.attachment is None or event.allocation.lease or ":" in event.allocation.ip:
+            return
+        if event.mac is None:
+            self._promises.forget_subnet(event.allocation.subnet)
+        else:
+            self._promises.forget_client(event.mac, event.allocation.subnet)
 
     def settle(self, ready: bool) -> None:
         """While this process does not follow, it remembers nothing."""

@@ -109,3 +109,30 @@ def test_forgetting_another_address_costs_nothing() -> None:
     promises.forget(ADDRESS + 1)
     promises.remember(MAC, granted(), mark)
     assert promises.recall(use(), NOON)
+
+
+def test_a_clients_dynamic_lease_is_forgotten_by_its_subnet_alone() -> None:
+    promises = Promises(10)
+    promises.remember(MAC, lease(held_until=NOW + timedelta(seconds=7200), dynamic=True), promises.mark())
+    promises.forget_client(MAC, "T")
+    promises.forget_client("52:54:00:00:00:01", "S")
+    assert promises.recall(use(), NOON)
+    under_way = promises.mark()
+    promises.forget_client(MAC, "S")
+    assert promises.recall(use(), NOON) is None
+    promises.remember(MAC, granted(), under_way)
+    assert promises.recall(use(), NOON) is None
+    promises.remember(MAC, granted(), promises.mark())
+    promises.forget_client(MAC, "S")  # an allocation is no dynamic lease
+    assert promises.recall(use(), NOON)
+
+
+def test_what_is_pushed_out_leaves_nothing_behind() -> None:
+    promises = Promises(2)
+    for number in range(5):
+        dynamic = lease(address=ADDRESS + number, held_until=NOW + timedelta(seconds=7200), dynamic=True)
+        promises.remember(f"52:54:00:00:00:0{number}", dynamic, promises.mark())
+    promises.forget_client("52:54:00:00:00:00", "S")
+    assert len(promises) == 2
+    promises.forget_client("52:54:00:00:00:04", "S")
+    assert len(promises) == 1

@@ -23,8 +23,9 @@ class Promises:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._leases: OrderedDict[int, tuple[str, float, Lease]] = OrderedDict()
+        self._dynamic: dict[tuple[str, str], int] = {}
         self._tick = 0
-        self._forgotten: OrderedDict[int, int] = OrderedDict()
+        self._forgotten: OrderedDict[int | tuple[str, str], int] = OrderedDict()
         self._floor = 0
 
     def __len__(self) -> int:
@@ -36,12 +37,16 @@ class Promises:
 
     def remember(self, mac: str, lease: Lease, mark: int) -> None:
         """Keep a lease that was granted to `mac`, unless it was forgotten since `mark` or promises nothing."""
-        if lease.held_until is None or self._forgotten.get(lease.address, self._floor) > mark:
+        client = (mac, lease.subnet)
+        forgotten = max(self._forgotten.get(lease.address, self._floor), self._forgotten.get(client, self._floor))
+        if lease.held_until is None or forgotten > mark:
             return
+        self._drop(lease.address)
         self._leases[lease.address] = (mac, lease.held_until.timestamp(), lease)
-        self._leases.move_to_end(lease.address)
+        if lease.dynamic:
+            self._dynamic[client] = lease.address
         if len(self._leases) > self._capacity:
-            self._leases.popitem(last=False)
+            self._drop(next(iter(self._leases)))
 
     def recall(self, use: LeaseCommit, now: float) -> Lease | None:
         """The lease that answers `use` in full, if the whole of its time is promised already.
@@ -70,12 +75,15 @@ class Promises:
 
     def forget(self, address: int) -> None:
         """Answer nothing about `address` until it is granted again."""
-        self._tick += 1
-        self._leases.pop(address, None)
-        self._forgotten[address] = self._tick
-        self._forgotten.move_to_end(address)
-        if len(self._forgotten) > _RECENT:
-            _, self._floor = self._forgotten.popitem(last=False)
+        self._bar(address)
+        self._drop(address)
+
+    def forget_client(self, mac: str, subnet: str) -> None:
+        """Forget the dynamic lease of a client on a subnet, by its id."""
+        self._bar((mac, subnet))
+        address = self._dynamic.get((mac, subnet))
+        if address is not None:
+            self._drop(address)
 
     def forget_subnet(self, subnet: str) -> None:
         """Forget every lease of a subnet, by its id. Cost: linear in the leases remembered."""
@@ -83,7 +91,7 @@ class Promises:
         self._floor = self._tick
         self._forgotten.clear()
         for address in [address for address, (_, _, lease) in self._leases.items() if lease.subnet == subnet]:
-            del self._leases[address]
+            self._drop(address)
 
     def forget_all(self) -> None:
         """Forget everything, what is under way included: after a lost feed, or in a new epoch."""
@@ -91,6 +99,20 @@ class Promises:
         self._floor = self._tick
         self._forgotten.clear()
         self._leases.clear()
+        self._dynamic.clear()
+
+    def _bar(self, what: int | tuple[str, str]) -> None:
+        """Let no answer that is under way bring it back."""
+        self._tick += 1
+        self._forgotten[what] = self._tick
+        self._forgotten.move_to_end(what)
+        if len(self._forgotten) > _RECENT:
+            _, self._floor = self._forgotten.popitem(last=False)
+
+    def _drop(self, address: int) -> None:
+        mac, _, lease = self._leases.pop(address, ("", 0.0, None))
+        if lease is not None and self._dynamic.get((mac, lease.subnet)) == address:
+            del self._dynamic[mac, lease.subnet]
 
 
 def _on_link(link: int | None, lease: Lease) -> bool:
