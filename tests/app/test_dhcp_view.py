@@ -8,7 +8,7 @@ from msgspec import structs
 from tenure.app.dhcp import PromisesView
 from tenure.model import events as e
 from tenure.model.addressing import Network
-from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
+from tenure.model.holding import Allocation, Claim, ClaimRequest
 from tenure.model.leases import Client, Lease, Place
 from tenure.model.uses import LeaseCommit
 from tenure.service.feed import Committed
@@ -65,15 +65,18 @@ def test_what_was_released_or_may_be_different_is_forgotten() -> None:
 
 def test_a_lease_is_forgotten_when_its_client_is_to_have_another_address_there() -> None:
     lease = structs.replace(LEASE, dynamic=True)
-    worn = Attachment(allocation="a", interface="i", since=THEN)
-    better = e.AddressAllocated(claim=CLAIM, allocation=allocation("10.0.0.6"), attachment=worn, mac=MAC)
+    better = e.AddressAllocated(claim=_claim(MAC), allocation=allocation("10.0.0.6"))
     assert not remembered(better, lease=lease)
-    assert not remembered(structs.replace(better, mac=None), lease=lease)
-    assert remembered(structs.replace(better, mac="52:54:00:0a:0b:0d"), lease=lease)
-    assert remembered(structs.replace(better, allocation=allocation("2001:db8::6")), lease=lease)
+    assert remembered(structs.replace(better, claim=_claim("52:54:00:0a:0b:0d")), lease=lease)
     elsewhere = structs.replace(allocation("10.0.1.6"), subnet="t")
     assert remembered(structs.replace(better, allocation=elsewhere), lease=lease)
     assert remembered(better)  # an address that was allocated before this one
+    granted = structs.replace(better, allocation=structs.replace(better.allocation, lease=True))
+    assert remembered(granted, lease=lease)  # its own
+
+
+def _claim(mac: str) -> Claim:
+    return structs.replace(CLAIM, request=ClaimRequest(network="n", mac=mac))
 
 
 def test_a_process_that_does_not_follow_remembers_nothing() -> None:

@@ -72,12 +72,9 @@ class PromisesView:
 
     def _take_allocated(self, event: e.AddressAllocated) -> None:
         """What was free was promised to nobody; but who had a dynamic lease here is to have this address instead."""
-        if event.attachment is None or event.allocation.lease or ":" in event.allocation.ip:
-            return
-        if event.mac is None:
-            self._promises.forget_subnet(event.allocation.subnet)
-        else:
-            self._promises.forget_client(event.mac, event.allocation.subnet)
+        mac = event.claim.request.mac
+        if mac is not None and not event.allocation.lease:
+            self._promises.forget_client(mac, event.allocation.subnet)
 
     def settle(self, ready: bool) -> None:
         """While this process does not follow, it remembers nothing."""

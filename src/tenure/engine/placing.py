@@ -67,17 +67,14 @@ def record_address(draft: Draft, claim: Claim, space: Space, number: int, why: W
         block=why.block,
         title=why.title,
     )
-    attachment, mac = None, None
+    attachment = None
     if claim.interface is not None:
         attachment = Attachment(allocation=allocation.id, interface=claim.interface, since=now)
-        interface = draft.facts.interfaces.get(claim.interface)
-        mac = claim.request.mac if interface is None else interface.mac
     draft.record(
         e.AddressAllocated(
             claim=claim,
             allocation=allocation,
             attachment=attachment,
-            mac=mac,
             strategy=why.strategy,
             looks=why.looks,
             opens=opens,

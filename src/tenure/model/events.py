@@ -316,7 +316,6 @@ class AddressAllocated(_Event, frozen=True, kw_only=True, tag="tenure.address.al
     Attributes:
         claim: As it is now, bound.
         attachment: Of the interface that uses it, if one is known.
-        mac: Of that interface, as far as it was known: whoever holds a dynamic lease by it has something better now.
         strategy: The strategy that chose, or `explicit` or `dynamic`.
         looks: The blocks looked at, in order.
         opens: Whether the claim itself begins with this event (it was not deferred, and this is its first address).
@@ -325,7 +324,6 @@ class AddressAllocated(_Event, frozen=True, kw_only=True, tag="tenure.address.al
     claim: Claim
     allocation: Allocation
     attachment: Attachment | None = None
-    mac: str | None = None
     strategy: str = ""
     looks: tuple[Look, ...] = ()
     opens: bool = False
