@@ -90,6 +90,12 @@ class Tables:
             elif row.cooling_until is not None and row.cooling_until > now:
                 yield row.subnet, number_of(row.ip), row.lease, row.cooling_until
 
+    def strays(self, now: datetime) -> Iterator[tuple[str, int, int, datetime]]:
+        subnets = {subnet.id for subnet in self.subnets}
+        for row in self.all("allocations"):
+            if row.cooling_until is not None and row.cooling_until > now and row.subnet not in subnets:
+                yield row.vrf, 6 if ":" in row.ip else 4, number_of(row.ip), row.cooling_until
+
     def tallies(self) -> Iterator[Tally]:
         found: Counter[tuple[str, str | None, bool, str, int]] = Counter()
         for claim in self.open("claims"):

@@ -22,6 +22,7 @@ def fingerprint(state: State) -> dict[str, Any]:
     """All that a state says. Rests that are over must have ended (`State.advance`)."""
     said: dict[str, Any] = {name: dict(getattr(state, name)) for name in _VALUES}
     said.update({name: _without(getattr(state, name), 0) for name in _COUNTS})
+    said["strays"] = set(state.strays)
     said["subnets"] = {id_: of_space(space) for id_, space in state.subnets.items()}
     said["of_network"] = {network: list(ids) for network, ids in state.of_network.items() if ids}
     said["children"] = {place: set(below) for place, below in state.children.items() if below}

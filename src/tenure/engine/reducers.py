@@ -1,6 +1,7 @@
 """What each event makes of the state: one small function an event, and how it is taken back."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tenure.engine.space import Space
@@ -11,6 +12,7 @@ from tenure.net.addresses import number_of, parse_prefix
 
 if TYPE_CHECKING:
     from tenure.engine.state import State
+    from tenure.engine.strays import Rest
 
 Undo = Callable[[], object]
 
@@ -103,13 +105,54 @@ def _retune(state: "State", network: str) -> None:
 def _subnet_created(state: "State", event: e.SubnetCreated) -> Undo:
     space = state.new_space(event.subnet)
     _add(state, space)
-    return lambda: _remove(state, space)
+    gathered = _gather(state, space)
+
+    def undo() -> None:
+        _scatter_again(state, space, gathered)
+        _remove(state, space)
+
+    return undo
 
 
 def _subnet_dropped(state: "State", event: e.SubnetDeleted) -> Undo:
     space = state.subnets[event.subnet.id]
     _remove(state, space)
-    return lambda: _add(state, space)
+    scattered = [(number, until, _send_on(state, space, number, until)) for number, until in space.resting.items()]
+
+    def undo() -> None:
+        for number, _, home in scattered:
+            if home is None:
+                state.strays.drop(space.subnet.vrf, space.version, number)
+            else:
+                home.unrest(number)
+        _add(state, space)
+
+    return undo
+
+
+def _send_on(state: "State", space: Space, number: int, until: datetime) -> Space | None:
+    """A rest of a subnet that is gone goes on in the one around it, or in none."""
+    home = state.space_at(space.subnet.vrf, space.version, number)
+    if home is None:
+        state.strays.put(space.subnet.vrf, space.version, number, until)
+    else:
+        home.rest(number, until)
+    return home
+
+
+def _gather(state: "State", space: Space) -> "list[Rest]":
+    """A subnet takes the rests that lie in it."""
+    gathered = state.strays.inside(space)
+    for number, until in gathered:
+        state.strays.drop(space.subnet.vrf, space.version, number)
+        space.rest(number, until)
+    return gathered
+
+
+def _scatter_again(state: "State", space: Space, gathered: "list[Rest]") -> None:
+    for number, until in gathered:
+        space.unrest(number)
+        state.strays.put(space.subnet.vrf, space.version, number, until)
 
 
 def _add(state: "State", space: Space) -> None:
@@ -133,7 +176,13 @@ def _subnet_changed(state: "State", event: e.SubnetChanged) -> Undo:
     resized = state.new_space(new, space.order)
     resized.adopt(space)
     _swap(state, space, resized, new)
-    return lambda: _swap(state, resized, space, old)
+    gathered = _gather(state, resized)
+
+    def undo() -> None:
+        _scatter_again(state, resized, gathered)
+        _swap(state, resized, space, old)
+
+    return undo
 
 
 def _swap(state: "State", before: Space, after: Space, subnet: Subnet) -> None:

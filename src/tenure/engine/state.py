@@ -18,6 +18,7 @@ from tenure.engine.prefixes import Prefixes
 from tenure.engine.reducers import REDUCERS, Undo
 from tenure.engine.rooms import Rooms
 from tenure.engine.space import Space
+from tenure.engine.strays import Strays
 from tenure.model import events as e
 from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
@@ -59,6 +60,10 @@ HeldRow = tuple[str, int, bool, datetime | None]
 """Subnet id, address, whether it is a lease, and the end of its rest (None while it is held)."""
 
 
+StrayRow = tuple[str, int, int, datetime]
+"""Vrf id, IP version, address, and the end of its rest."""
+
+
 class Rows(Protocol):
     """What `State.load` reads: a store's snapshot."""
 
@@ -92,6 +97,9 @@ class Rows(Protocol):
     def held(self, now: datetime) -> Iterable[HeldRow]:
         """Open and resting addresses."""
 
+    def strays(self, now: datetime) -> Iterable[StrayRow]:
+        """Resting addresses of subnets that are gone."""
+
     def tallies(self) -> Iterable[TallyRow]:
         """Open claims, counted."""
 
@@ -105,6 +113,7 @@ class State:
         families: How many subnets of each version a network has. rooms: Those with an address available.
         claims_of, claims_at: Open claims of a network, and at a location.
         waiting: Addresses that pending claims of (network, version) will need.
+        strays: Rests of addresses whose subnet is gone.
         relays: Location by (circuit id, remote id). names: Ids by (kind, name).
     """
 
@@ -132,6 +141,7 @@ class State:
         self.claims_at: Counter[str] = Counter()
         self.waiting: Counter[tuple[str, int]] = Counter()
         self.offers = Offers(self.subnets)
+        self.strays = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}
         self._routes: dict[str | None, tuple[tuple[str, ...], str]] = {}
         self._ends: Ends = []
@@ -213,8 +223,8 @@ class State:
             until, number, subnet = heapq.heappop(self._ends)
             space = self.subnets.get(subnet)
             if space is None:
-                continue
-            if space.resting.get(number) == until:
+                self.strays.end(number, until)
+            elif space.resting.get(number) == until:
                 space.unrest(number)
             elif space.woken.get(number) == until:
                 del space.woken[number]
@@ -245,6 +255,7 @@ class State:
             state.reduce(e.BlockOwned(block=block))
         for space, number, until in resting:
             space.rested(number, until)
+        state._load_strays(rows.strays(now))
         state._load_tallies(rows.tallies())
         return state
 
@@ -267,6 +278,15 @@ class State:
         for subnet, masks in pages.items():
             self.subnets[subnet].fill(masks)
         return [each for each in resting if each[0].first <= each[1] <= each[0].last]
+
+    def _load_strays(self, rows: Iterable[StrayRow]) -> None:
+        for vrf, version, number, cooling_until in rows:
+            home = self.space_at(vrf, version, number)
+            if home is not None:
+                home.rested(number, cooling_until)
+            else:
+                self.strays.put(vrf, version, number, cooling_until)
+                heapq.heappush(self._ends, (cooling_until, number, ""))
 
     def _load_tallies(self, rows: Iterable[TallyRow]) -> None:
         for row in rows:

@@ -89,6 +89,15 @@ class Held(NamedTuple):
     cooling_until: datetime | None
 
 
+class Stray(NamedTuple):
+    """An address that still rests though its subnet is gone."""
+
+    vrf: str
+    version: int
+    number: int
+    cooling_until: datetime
+
+
 class Named(NamedTuple):
     """An open allocation that has a name, as the zones need it."""
 
@@ -136,6 +145,10 @@ class Snapshot(Protocol):
 
     def held(self, now: datetime) -> Iterator[Held]:
         """Open allocations, and closed ones that still rest after `now`."""
+        ...
+
+    def strays(self, now: datetime) -> Iterator[Stray]:
+        """Closed allocations of closed subnets that still rest after `now`."""
         ...
 
     def named(self, spans: Iterable[Span] | None = None) -> Iterator[Named]:

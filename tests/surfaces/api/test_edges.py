@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.naming import records
+from tenure.service.replay import differences
 from tests.surfaces.api.site import Site, problem
 
 
@@ -20,6 +21,11 @@ def _subnet(site: Site, network: str, cidr: str, **fields: Any) -> str:
 
 def _claim(site: Site, network: str, **fields: Any) -> Any:
     return site.post("/v1/claims", {"network": network, **fields})
+
+
+def _rest(site: Site, network: str, address: str) -> None:
+    claim = _claim(site, network, address=address)
+    site.post(f"/v1/claims/{claim['id']}/release")
 
 
 def test_a_subnet_does_not_grow_over_addresses_that_its_parent_holds(site: Site) -> None:
@@ -61,6 +67,59 @@ def test_a_range_that_grows_names_whom_it_would_cover(site: Site) -> None:
     wider = {"start": "10.9.0.80", "end": "10.9.0.130"}
     found = problem(site.ask("PATCH", f"/v1/ranges/{made}", wider), 409, "in_use")
     assert (found["holders"], found["count"]) == (["10.9.0.90", "10.9.0.120"], 2)
+
+
+def test_a_rest_outlives_the_subnet(site: Site) -> None:
+    _network(site, "n", cooldown=3600)
+    subnet = _subnet(site, "n", "10.9.0.0/30")
+    _rest(site, "n", "10.9.0.1")
+    assert site.ask("DELETE", f"/v1/subnets/{subnet}").status_code == 204
+    _network(site, "m")
+    _subnet(site, "m", "10.9.0.0/29")
+    problem(site.ask("POST", "/v1/claims", {"network": "m", "address": "10.9.0.1"}), 409, "conflict")
+    assert _claim(site, "m")["addresses"][0]["ip"] == "10.9.0.2"
+    assert site.get("/v1/networks/m/capacity")["v4"]["cooling"] == 1
+    assert differences(site.store) == []
+    _claim(site, "m", address="10.9.0.1", during_cooldown=True)
+    assert differences(site.store) == []
+
+
+def test_a_rest_in_no_subnet_ends_in_its_time(site: Site) -> None:
+    _network(site, "n", cooldown=600)
+    subnet = _subnet(site, "n", "10.9.0.0/30")
+    _rest(site, "n", "10.9.0.1")
+    site.ask("DELETE", f"/v1/subnets/{subnet}")
+    assert differences(site.store) == []
+    site.clock.pause(601)
+    _network(site, "m")
+    _subnet(site, "m", "10.9.0.0/29")
+    assert _claim(site, "m")["addresses"][0]["ip"] == "10.9.0.1"
+    assert differences(site.store) == []
+
+
+def test_a_rest_waits_for_a_subnet_that_grows_over_it(site: Site) -> None:
+    _network(site, "n", cooldown=3600)
+    gone = _subnet(site, "n", "10.9.0.4/30")
+    grows = _subnet(site, "n", "10.9.0.0/30")
+    _rest(site, "n", "10.9.0.5")
+    assert site.ask("DELETE", f"/v1/subnets/{gone}").status_code == 204
+    path = f"/v1/subnets/{grows}"
+    assert site.ask("PATCH", path + "?dry_run=true", {"cidr": "10.9.0.0/29"}).status_code == 200
+    assert site.ask("PATCH", path, {"cidr": "10.9.0.0/29"}).status_code == 200
+    problem(site.ask("POST", "/v1/claims", {"network": "n", "address": "10.9.0.5"}), 409, "conflict")
+    assert differences(site.store) == []
+
+
+def test_a_rest_outlives_a_nested_subnet(site: Site) -> None:
+    _network(site, "n", cooldown=3600)
+    _subnet(site, "n", "10.9.0.0/24")
+    nested = _subnet(site, "n", "10.9.0.0/30")
+    _rest(site, "n", "10.9.0.1")
+    assert site.ask("DELETE", f"/v1/subnets/{nested}?dry_run=true").status_code == 204
+    problem(site.ask("POST", "/v1/claims", {"network": "n", "address": "10.9.0.1"}), 409, "conflict")
+    assert site.ask("DELETE", f"/v1/subnets/{nested}").status_code == 204
+    problem(site.ask("POST", "/v1/claims", {"network": "n", "address": "10.9.0.1"}), 409, "conflict")
+    assert _claim(site, "n")["addresses"][0]["ip"] == "10.9.0.2"
 
 
 @pytest.mark.parametrize("domain", ["in-addr.arpa.", "ip6.arpa.", "arpa.", "2.0.192.in-addr.arpa."])

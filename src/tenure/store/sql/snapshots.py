@@ -15,7 +15,7 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
 from tenure.model.placement import Block
 from tenure.model.topology import Location
-from tenure.store.interface import Held, Named, Span, Tally
+from tenure.store.interface import Held, Named, Span, Stray, Tally
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
 from tenure.store.sql.turns import read_head
@@ -58,6 +58,17 @@ class SqlSnapshot:
         )
         for subnet, address, lease, cooling in self._stream(resting, r.micros(now)):
             yield Held(subnet, int.from_bytes(address, "big"), bool(lease), r.time_of(cooling))
+
+    def strays(self, now: datetime) -> Iterator[Stray]:
+        """Closed allocations of closed subnets that still rest after `now`."""
+        statement = (
+            "SELECT vrf, address, cooling_until FROM allocations AS a"
+            " WHERE cooling_until IS NOT NULL AND cooling_until > ? AND until IS NOT NULL"
+            " AND NOT EXISTS (SELECT 1 FROM subnets AS s WHERE s.id = a.subnet AND s.until IS NULL)"
+        )
+        for vrf, address, cooling in self._stream(statement, r.micros(now)):
+            version = 4 if len(address) == 4 else 6
+            yield Stray(vrf, version, int.from_bytes(address, "big"), r.time_of(cooling))
 
     def named(self, spans: Iterable[Span] | None = None) -> Iterator[Named]:
         """Open allocations with a hostname: all, or a range of the subnets' index a span."""
