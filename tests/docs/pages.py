@@ -3,7 +3,7 @@
 CONTRIBUTING.md tells writers of pages the rules; they are few:
 
     <!-- examples: serve -->      what runs before the first block (`Needs`)
-    ```console                    `$ ` a command, `client$ ` one on another machine; then what it prints; `…` is anything
+    ```console                    `$ ` a command, `client$ ` one elsewhere; then what it prints; `…` is anything
     ```toml title="tenure.toml"   a file that the commands after it find
 """
 
