@@ -51,13 +51,52 @@ def test_clients_whose_hashes_collide_are_offered_different_addresses() -> None:
             return
 
 
-def test_a_full_range_offers_nothing_and_offers_end() -> None:  # coredhcp 80
+def test_a_full_range_offers_nothing() -> None:  # coredhcp 80
     world = link("10.0.0.11")
-    assert offer(world, MAC).lease is not None
-    assert offer(world, OTHER).lease is not None
+    lease(world, MAC)
+    lease(world, OTHER)
     assert offer(world, "52:54:00:00:00:03") == Leased()
+
+
+def test_a_flood_of_offers_costs_nobody_an_address() -> None:
+    world = link()
+    for n in range(1000):
+        assert offer(world, f"52:54:01:00:{n >> 8:02x}:{n & 255:02x}").lease is not None
+    mine = offer(world).lease
+    assert mine is not None
+    for n in range(9):  # a range of ten: the other nine are offered again first
+        assert offer(world, f"52:54:02:00:00:{n:02x}").lease != mine
+    assert commit(world, mine.address).lease is not None
+    naive.check(world)
+
+
+def test_an_address_is_offered_again_only_when_all_are_offered_and_then_whoever_asks_first_has_it() -> None:
+    world = link("10.0.0.11")
+    first, second = offer(world, MAC).lease, offer(world, OTHER).lease
+    third = offer(world, "52:54:00:00:00:03").lease
+    assert first is not None and second is not None and third is not None
+    assert first.address == third.address != second.address
+    assert commit(world, first.address, MAC).refused
+    assert commit(world, third.address, "52:54:00:00:00:03").lease is not None
+    assert commit(world, second.address, OTHER).lease is not None
+    assert offer(world, MAC) == Leased()
+
+
+def test_an_address_that_may_not_be_leased_any_more_is_not_offered_again() -> None:
+    world = link("10.0.0.11")
+    offer(world, MAC)
+    offer(world, OTHER)
+    world.do(u.DeleteRange(range=next(iter(world.state.ranges))))
+    assert offer(world, "52:54:00:00:00:03") == Leased()
+
+
+def test_an_offer_is_over_after_a_minute() -> None:
+    world = link("10.0.0.11")
+    first = offer(world, MAC).lease
+    assert first is not None
+    assert commit(world, first.address, OTHER).refused
     world.wait(61)
-    assert offer(world, "52:54:00:00:00:03").lease is not None
+    assert commit(world, first.address, OTHER).lease is not None
 
 
 def test_a_client_that_asks_again_is_offered_the_same_and_costs_one_address() -> None:

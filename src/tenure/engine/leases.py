@@ -192,7 +192,18 @@ def _free(draft: Draft, link: Link, client: Client, requested: int | None) -> in
     for number in (None if last is None else number_of(last.ip), requested, offered):
         if number is not None and _may_have(draft, link, client, number):
             return number
-    return space.free_dynamic(crc32(client.mac.encode()))
+    found = space.free_dynamic(crc32(client.mac.encode()))
+    return _offered_longest_ago(draft, space) if found is None else found
+
+
+def _offered_longest_ago(draft: Draft, space: Space) -> int | None:
+    """Of the addresses that nobody has and somebody was offered, the one that is least likely to be asked for."""
+    offers = draft.state.offers
+    while (number := offers.oldest(space.subnet.id)) is not None:
+        if space.is_free_dynamic(number):
+            return number
+        offers.forget(space.subnet.id, number)
+    return None
 
 
 def _may_have(draft: Draft, link: Link, client: Client, number: int) -> bool:

@@ -12,13 +12,15 @@ _MOST = 65536
 class Offers:
     """Addresses offered in the last minute, to whom; bounded, in memory only. The subnet knows that they are.
 
-    A client has one open offer a subnet, however often it asks.
+    A client has one open offer a subnet, however often it asks. An offer keeps an address from others only while there
+    are more: it costs whoever makes up clients nothing, so that it must not cost the others an address either.
     """
 
     def __init__(self, subnets: dict[str, Space]) -> None:
         self._subnets = subnets
         self._open: OrderedDict[tuple[str, int], tuple[str, datetime]] = OrderedDict()
         self._of: dict[tuple[str, str], int] = {}
+        self._ages: dict[str, OrderedDict[int, None]] = {}
 
     def holder(self, subnet: str, number: int, now: datetime) -> str | None:
         """The MAC to which an address was offered lately."""
@@ -29,6 +31,10 @@ class Offers:
         """The address that was offered to a MAC lately."""
         return self._of.get((subnet, mac))
 
+    def oldest(self, subnet: str) -> int | None:
+        """The address of a subnet that was offered longest ago, if any is."""
+        return next(iter(self._ages.get(subnet, ())), None)
+
     def note(self, subnet: str, number: int, mac: str, now: datetime) -> None:
         """Remember an offer, instead of the client's last one; the oldest are forgotten where there are too many."""
         before = self._of.get((subnet, mac))
@@ -37,6 +43,7 @@ class Offers:
         self.forget(subnet, number)
         self._open[subnet, number] = (mac, now + _OFFERED)
         self._of[subnet, mac] = number
+        self._ages.setdefault(subnet, OrderedDict())[number] = None
         self._subnets[subnet].offer(number, open_=True)
         if len(self._open) > _MOST:
             self.forget(*next(iter(self._open)))
@@ -55,5 +62,12 @@ class Offers:
         if found is None:
             return
         del self._of[subnet, found[0]]
+        self._age_out(subnet, number)
         if subnet in self._subnets:
             self._subnets[subnet].offer(number, open_=False)
+
+    def _age_out(self, subnet: str, number: int) -> None:
+        ages = self._ages[subnet]
+        del ages[number]
+        if not ages:
+            del self._ages[subnet]
