@@ -191,6 +191,8 @@ class _Planner:
     def _around_rows(self, thing: Thing, fields: Fields, rows: list[Row]) -> list[Fields]:
         """A dynamic range without the addresses that rows hold: dnsmasq lets them lie in one, Tenure does not."""
         start, end = ip_address(fields["start"]), ip_address(fields["end"])
+        if start.version != end.version:
+            return [fields]  # the service says what is wrong with it
         held = sorted(
             number
             for row in rows

@@ -122,11 +122,11 @@ def pack(frame: Frame) -> bytes:
     """Encode a frame with its length.
 
     Raises:
-        InvalidValue: It is too long, or holds text or a number that no frame can carry.
+        InvalidValue: It is too long or too deep, or holds text or a number that no frame can carry.
     """
     try:
         body = _encoder.encode(frame)
-    except (UnicodeEncodeError, OverflowError) as error:
+    except (UnicodeEncodeError, OverflowError, RecursionError) as error:
         raise InvalidValue(f"A value cannot be encoded: {error}.") from None
     if len(body) > LONGEST:
         raise InvalidValue(f"The request takes {len(body)} bytes; at most {LONGEST} can be sent at once.")
@@ -163,7 +163,7 @@ class Unpacker:
 def _decoded(body: bytes) -> Frame:
     try:
         frame: Frame = _decoder.decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise FrameError(str(error)) from None
     return frame
 
