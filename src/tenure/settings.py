@@ -147,8 +147,14 @@ def _path(value: object) -> str:
 
 
 def _database(value: object) -> str:
+    """The URL; what is refused is not repeated, because there may be a password in it."""
     url = _text(value)
-    if urlsplit(url).scheme not in ("postgresql", "postgres"):
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("postgresql", "postgres") and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
         raise ValueError("a database is a URL like postgresql://user@host/name; without one, SQLite is used")
     return url
 

@@ -26,6 +26,7 @@ class DataDirectory:
         self.path = path
         self.lock = -1
         self._made = False
+        self._found: set[str] = set()
 
     def check(self) -> None:
         """Take the lock if there is something to lock; writes nothing.
@@ -34,7 +35,11 @@ class DataDirectory:
             InUse: Another one has it.
             NotPermitted: The directory cannot be used.
         """
-        if (self.path / _LOCK).exists():
+        try:
+            here = (self.path / _LOCK).exists()
+        except OSError as error:
+            raise self._refusal(error) from None
+        if here:
             self.take()
 
     def take(self) -> None:
@@ -45,23 +50,40 @@ class DataDirectory:
             if not self.path.is_dir():
                 _make(self.path)
                 self._made = True
+            self._found = {each.name for each in self.path.iterdir()}
             lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise NotPermitted(f"The data directory {self.path} cannot be used: {error.strerror}.") from None
+            raise self._refusal(error) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(lock)
-            raise InUse(
-                f"Another tenure serve uses the data directory {self.path}.", holders=[str(self.path)], count=1
-            ) from None
+            raise self._in_use() from None
+        if not self._is_here(lock):
+            os.close(lock)
+            raise self._in_use()
         self.lock = lock
 
     def undo(self) -> None:
-        """Leave no trace of a start that came to nothing: remove a directory that was made for it and stayed empty."""
-        if self._made and {each.name for each in self.path.iterdir()} <= {_LOCK}:
-            (self.path / _LOCK).unlink()
+        """Leave no trace of a start that came to nothing: what was made for it and stayed empty is removed."""
+        if _LOCK in self._found or not {each.name for each in self.path.iterdir()} <= {*self._found, _LOCK}:
+            return
+        (self.path / _LOCK).unlink()
+        if self._made:
             self.path.rmdir()
+
+    def _is_here(self, lock: int) -> bool:
+        """Whether what was locked is still what is in the directory: a start that came to nothing removes it."""
+        try:
+            return os.path.samestat(os.fstat(lock), (self.path / _LOCK).stat())
+        except FileNotFoundError:
+            return False
+
+    def _in_use(self) -> InUse:
+        return InUse(f"Another tenure serve uses the data directory {self.path}.", holders=[str(self.path)], count=1)
+
+    def _refusal(self, error: OSError) -> NotPermitted:
+        return NotPermitted(f"The data directory {self.path} cannot be used: {error.strerror}.")
 
 
 def keep_names(directory: Path) -> None:

@@ -4,11 +4,10 @@ import asyncio
 import sys
 from collections import Counter
 from ipaddress import ip_address
-from pathlib import Path
 
 from tenure.app.child import SWITCH, Child, now, report, run
+from tenure.app.prepared import prepared
 from tenure.app.zones_view import ZonesView
-from tenure.errors import StoreUnavailable
 from tenure.net.addresses import Address
 from tenure.service.door import Door
 from tenure.service.views import Subscriber
@@ -46,20 +45,9 @@ async def main(child: Child) -> None:
 
 async def _follow(child: Child, store: Store, subscriber: Subscriber) -> None:
     """Load as soon as there is something to load, beside the ledger's process, which does the same."""
-    while not await asyncio.to_thread(_prepared, child.settings.store, store):
+    while not await asyncio.to_thread(prepared, child.settings.store, store):
         await asyncio.sleep(_LOOK)
     await subscriber.run()
-
-
-def _prepared(where: str | Path, store: Store) -> bool:
-    """Whether the store can be read now; a file that is not there is not looked into, which would make it."""
-    if isinstance(where, Path) and not (where.exists() and where.stat().st_size):
-        return False
-    try:
-        store.head()
-    except StoreUnavailable:
-        return False
-    return True
 
 
 def _own_addresses(address: str) -> list[Address]:

@@ -11,8 +11,9 @@ from collections.abc import Coroutine
 from datetime import datetime
 from typing import Any
 
+from tenure.app import seed
 from tenure.app.child import SWITCH, Child, now, run
-from tenure.app.seed import seed
+from tenure.app.prepared import prepared
 from tenure.errors import StoreUnavailable
 from tenure.service.door import DoorServer
 from tenure.service.upkeep import Upkeep
@@ -49,6 +50,8 @@ async def main(child: Child) -> None:
     sys.setswitchinterval(SWITCH)
     settings = child.settings
     store = open_store(settings.store, now)
+    if not prepared(settings.store, store):
+        seed.check(settings.directory)
     store.prepare()
     publisher = Publisher(child.socket("views"), lambda name: log.warning("a view was too slow", extra={"view": name}))
     limits = Limits(queue=settings.queue, clock_margin=settings.clock_margin)
@@ -63,7 +66,7 @@ async def main(child: Child) -> None:
     door = DoorServer(writer.submit, writer.readiness, lambda: _figures(writer, publisher))
     try:
         if head.sequence == 0:
-            await seed(writer.submit, settings.directory)
+            await seed.seed(writer.submit, settings.directory)
         await _serve(child, door, _keep_up(Upkeep(store, clock, _own_name(), writer.submit)), *others)
     finally:
         await asyncio.to_thread(writer.stop)

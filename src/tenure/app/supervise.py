@@ -19,8 +19,9 @@ import msgspec
 from tenure.app import logs, sockets
 from tenure.app.directory import ADMIN_TOKEN, LEDGER_SOCKET, VIEWS_SOCKET, DataDirectory
 from tenure.app.errand import READY, REFUSED, Errand
-from tenure.errors import NotFound, TenureError
+from tenure.errors import TenureError
 from tenure.settings import Endpoint, Settings
+from tenure.surfaces.dhcp.interface import Interface
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,7 @@ def serve(settings: Settings, say: Say) -> int:
     Args:
         say: Prints one line for each thing that is listened on, and `ready` once everything is.
     """
+    os.umask(0o077)  # whatever is made, in whichever directory, is nobody else's to read
     settings = msgspec.structs.replace(settings, data=str(settings.directory.absolute()))
     logs.configure(settings.log_level, "supervisor")
     with ExitStack() as held:
@@ -58,7 +60,7 @@ def _prepared(settings: Settings, held: ExitStack, say: Say) -> "Household":
     directory = DataDirectory(settings.directory)
     directory.check()
     for name in settings.dhcp4:
-        _check_interface(name)
+        Interface(name).close()  # its process opens it again; here it may still be refused
     bound = {role: _listening(role, settings, held) for role in ("api", "dns", "dhcp") if _serves(role, settings)}
     directory.take()
     held.callback(directory.undo)
@@ -71,13 +73,6 @@ def _prepared(settings: Settings, held: ExitStack, say: Say) -> "Household":
 
 def _serves(role: str, settings: Settings) -> bool:
     return role in settings.roles and (role != "dhcp" or bool(settings.dhcp4))
-
-
-def _check_interface(name: str) -> None:
-    try:
-        socket.if_nametoindex(name)
-    except OSError:
-        raise NotFound(f"There is no network interface {name} here.", kind="interface", name=name) from None
 
 
 def _listening(role: str, settings: Settings, held: ExitStack) -> dict[str, socket.socket]:

@@ -160,9 +160,9 @@ def _hardware_address(sock: socket.socket, name: str) -> bytes:
 
 def _refusal(name: str, error: OSError) -> TenureError:
     if error.errno == errno.ENODEV:
-        return NotFound(f"there is no interface {name} here", kind="interface", name=name)
+        return NotFound(f"There is no network interface {name} here.", kind="interface", name=name)
     if error.errno in (errno.EPERM, errno.EACCES):
-        return NotPermitted(f"DHCP on {name} needs the right to use port 67 and packet sockets (CAP_NET_RAW)")
+        return NotPermitted(f"DHCP on {name} needs the right to use port 67 and packet sockets (CAP_NET_RAW).")
     if error.errno == errno.EADDRINUSE:
-        return InUse(f"another DHCP server has UDP port {SERVER_PORT} on {name}", holders=[], count=1)
-    return NotPermitted(f"DHCP on {name} cannot start: {error.strerror}")
+        return InUse(f"Another DHCP server has UDP port {SERVER_PORT} on {name}.", holders=[], count=1)
+    return NotPermitted(f"DHCP on {name} cannot start: {error.strerror}.")
