@@ -127,9 +127,35 @@ def test_a_site_is_the_same_in_toml_and_json() -> None:
     assert read.things[2].where == "s, networks 1 (prod), subnets 1 (10.0.0.0/24)"
 
 
-@pytest.mark.parametrize("text", ["racks = []", "networks = 1", "networks = [1]", "[[networks", "{", '{"a": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("racks = []", "networks = 1", "networks = [1]", "[[networks", "{", '{"a": 1}', "vrfs = " + "[" * 5000),
+        *('{"vrfs":' + "[" * 5000, '{"vrfs": [{"name": "\\ud800"}]}'),
+    ],
+)
 def test_a_site_that_is_wrong_is_a_fault(text: str) -> None:
     assert len(site_file.read("s", text).faults) == 1
+
+
+@pytest.mark.parametrize(
+    ("subnet", "fault"),
+    [
+        ("{}", ": cidr is missing."),
+        ("{cidr = [1]}", " ([1]): cidr is text."),
+        ('{cidr = "10.0.0.1/24"}', " (10.0.0.1/24): cidr: 10.0.0.1/24 has host bits set; the subnet is 10.0.0.0/24."),
+        ('{cidr = "::/64", dns_servers = "::1"}', " (::/64): dns_servers is a list."),
+        ('{cidr = "::/64", ranges = [{start = "::1"}]}', " (::/64), ranges 1 (::1): end is missing."),
+    ],
+)
+def test_what_cannot_be_placed_is_a_fault_with_its_place(subnet: str, fault: str) -> None:
+    read = site_file.read("s", f'networks = [{{name = "n", subnets = [{subnet}]}}]')
+    assert read.faults == ["s, networks 1 (n), subnets 1" + fault]
+
+
+def test_an_entry_is_of_a_kind_of_its_table() -> None:
+    (fault,) = site_file.read("s", '[[machines]]\nname = "r"\nkind = "range"\n').faults
+    assert fault == "s, machines 1 (r): its kind is none of managed, instance, device."
 
 
 def test_files_are_guessed_by_name_and_content(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tenure.model import answers, uses
 from tenure.model.answers import Failure, Reply
 from tenure.model.holding import ClaimRequest
 from tenure.model.uses import ClaimAddresses, Submission, Together
-from tenure.service.frames import Ask, Frame, FrameError, Hello, Told, Unpacker, error_of, failure_of, pack
+from tenure.service.frames import Ask, Frame, FrameError, Hello, Refused, Told, Unpacker, error_of, failure_of, pack
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(),
@@ -119,6 +119,17 @@ def test_what_is_no_frame_is_refused(data: bytes) -> None:
 def test_what_no_frame_can_carry_is_refused_before_it_is_sent(build: Callable[[], Submission]) -> None:
     with pytest.raises(InvalidValue):
         pack(Ask(1, (build(),)))
+
+
+def test_what_nests_too_deeply_is_refused_by_both_ends() -> None:
+    deep: list[object] = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(InvalidValue):
+        pack(Refused(1, Failure("conflict", "x", {"at": deep})))
+    body = pack(Refused(1, Failure("conflict", "x", {"at": "!"})))[4:].replace(b"\xa1!", b"\x91" * 5000 + b"\xc0")
+    with pytest.raises(FrameError):
+        list(Unpacker().feed(len(body).to_bytes(4) + body))
 
 
 def claim(handle: str, count: int = 1) -> Submission:

@@ -17,21 +17,20 @@ from tests.service.machine import Later, Machine
 from tests.service.world import World
 
 STEPS = 10_000
-_EXAMPLES = 20
 
 
-def _walk(machine: type[Machine], start: int) -> None:
-    """Run examples until there were enough steps; another seed each round, and all of them follow from `start`."""
+def walk(machine: type[Machine], start: int, least: int = STEPS, examples: int = 20) -> None:
+    """Run examples until there were `least` steps; another seed each round, and all of them follow from `start`."""
     machine.steps = round_ = 0
     quiet = settings(
-        max_examples=_EXAMPLES,
+        max_examples=examples,
         stateful_step_count=150,
         deadline=None,
         database=None,
         phases=(Phase.generate,),  # a failure prints its steps; to make them fewer takes longer than to read them
         suppress_health_check=list(HealthCheck),
     )
-    while machine.steps < STEPS:
+    while machine.steps < least:
         print(f"state machine: seed {start + round_}, {machine.steps} steps so far")
         seed(start + round_)(machine)
         run_state_machine_as_test(machine, settings=quiet)
@@ -43,7 +42,9 @@ def _furnished(world: World) -> None:
     world.close()
 
 
-class _OnSqlite(Machine):
+class OnSqlite(Machine):
+    """Each world a file in `directory`, its chance made of `number`."""
+
     directory: ClassVar[Path]
     number: ClassVar[int]
 
@@ -73,8 +74,8 @@ class _OnPostgres(Machine):
 
 @pytest.mark.timeout(1200)
 def test_on_sqlite(seed: int, tmp_path: Path) -> None:
-    _OnSqlite.directory, _OnSqlite.number = tmp_path, seed
-    _walk(_OnSqlite, seed)
+    OnSqlite.directory, OnSqlite.number = tmp_path, seed
+    walk(OnSqlite, seed)
 
 
 @pytest.mark.timeout(1200)
@@ -91,4 +92,4 @@ def test_on_postgres(seed: int, tmp_path: Path, postgres_cluster: Cluster) -> No
 
     _OnPostgres.directory, _OnPostgres.number = tmp_path, seed
     _OnPostgres.fresh = staticmethod(fresh)
-    _walk(_OnPostgres, seed)
+    walk(_OnPostgres, seed)

@@ -104,7 +104,11 @@ def ledger_row(entry: Entry) -> Row:
 
 
 def entry_of(row: Sequence[Any]) -> Entry:
-    """An entry from the columns of `ENTRY`."""
+    """An entry from the columns of `ENTRY`.
+
+    Raises:
+        ValueError: Its body is no event: the database was damaged, or a later release wrote it.
+    """
     sequence, batch, change, time, actor, source, request_id, event = row
     return Entry(
         sequence=sequence,
@@ -114,8 +118,15 @@ def entry_of(row: Sequence[Any]) -> Entry:
         actor=actor,
         source=source,
         request_id=request_id,
-        event=_event(event),
+        event=_event_of(sequence, event),
     )
+
+
+def _event_of(sequence: int, text: str) -> Event:
+    try:
+        return _event(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise ValueError(f"the ledger's entry {sequence} cannot be read: {error}") from error
 
 
 def claim_row(claim: Claim) -> Row:
