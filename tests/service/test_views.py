@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import select
 import socket
 import subprocess
@@ -281,6 +282,32 @@ def test_a_view_whose_ledger_died_stays_as_good_as_it_was(tmp_path: Path) -> Non
             assert screen.settled == [True]
 
     run(test)
+
+
+def test_a_ledger_that_had_no_descriptors_left_admits_views_again(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "v")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket(socket.AF_UNIX) as dns, socket.socket(socket.AF_UNIX) as dhcp:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (1, limits[1]))  # those that are open stay so
+            _knock(dns, tmp_path / "v", "dns")
+            assert dns.recv(4096)  # by the descriptor that the listener had set aside
+            _knock(dhcp, tmp_path / "v", "dhcp")
+            dhcp.settimeout(0.1)
+            with pytest.raises(TimeoutError):
+                dhcp.recv(4096)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        dhcp.settimeout(10)
+        assert dhcp.recv(4096)
+        assert ledger.publisher.names == ["dhcp", "dns"]
+    ledger.close()
+
+
+def _knock(view: socket.socket, path: Path, name: str) -> None:
+    view.settimeout(10)
+    view.connect(str(path))
+    view.send(pack(Follow(name, "e:0")))
 
 
 def test_a_ledger_that_starts_again_has_its_views_before_its_first_commit(tmp_path: Path) -> None:

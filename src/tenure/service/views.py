@@ -7,6 +7,7 @@ A view that is too slow is let go; it answers nothing until it has caught up.
 """
 
 import asyncio
+import errno
 import os
 import select
 import socket
@@ -31,6 +32,9 @@ RING_BYTES: Final = 32 * 1024 * 1024
 _READ = 64 * 1024
 _BUFFER = 4 * 1024 * 1024
 _SLOWEST_RETRY = 0.5
+_NO_ROOM = 0.05
+"""Seconds before a next try to accept a view."""
+_LISTENS_NO_MORE = (errno.EINVAL, errno.EBADF)
 _SILENCE = 0.1
 """Seconds in which a ledger's process that lives has admitted a view that knocks."""
 
@@ -206,9 +210,14 @@ class Publisher:
         view.socket.close()
 
     def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
+        """Admit whoever comes; a process that has run out of descriptors may have some again in a moment."""
+        while True:
+            try:
                 self._admit(self._listener.accept()[0])
+            except OSError as error:
+                if error.errno in _LISTENS_NO_MORE:
+                    return
+                time.sleep(_NO_ROOM)
 
     def _admit(self, sock: socket.socket) -> None:
         sock.settimeout(PATIENCE)
