@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tenure.errors import error_classes
 from tenure.model.leases import Lease, LeaseRefused
+from tenure.model.uses import LeaseInform
 from tenure.surfaces.dhcp import v4_memory
 from tenure.surfaces.dhcp.frames import frame
 from tenure.surfaces.dhcp.limits import Buckets
@@ -101,11 +103,11 @@ def _is_served(turns: list[tuple[bytes, Arrival, Any, float]]) -> None:
 
 
 def _about(pending: Pending, result: Any) -> Any:
-    """Mostly a lease is of the address that the client asks about, else nothing would be acknowledged."""
-    wanted = getattr(pending.use, "address", 0)
-    if isinstance(result, Lease) and wanted and result.address == ADDRESS:
-        return lease(**{**{name: getattr(result, name) for name in result.__struct_fields__}, "address": wanted})
-    return result
+    """A lease is mostly of the address asked about, else nothing would be acknowledged; of none for INFORM only."""
+    if not isinstance(result, Lease) or isinstance(pending.use, LeaseInform):
+        return result
+    wanted = getattr(pending.use, "address", ADDRESS)
+    return structs.replace(result, address=wanted) if result.address in (0, ADDRESS) else result
 
 
 def _is_sendable(outgoing: Outgoing, datagram: bytes) -> None:
