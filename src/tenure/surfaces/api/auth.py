@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.errors import NotPermitted, StoreUnavailable
 from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.paths import routed
 from tenure.surfaces.api.problems import REFUSALS, InternalError, problem_response
 
 _log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope["path"] = routed(scope)
         began = perf_counter()
         status = 0
 

@@ -89,7 +89,9 @@ class Shelf(msgspec.Struct, kw_only=True):
             refusals=("not_found",),
         )
         async def list_(asked: Asked) -> Response:
-            page = await asked.look(self.listed, asked.query, dict(asked.request.path_params))
+            page = await asked.look(
+                self.listed, asked.query, {name: asked.path(name) for name in asked.request.path_params}
+            )
             return answer(PageOut(await self.show(asked.backing, page.items), page.next))
 
     def _offer_show(self) -> None:

@@ -20,6 +20,7 @@ from tenure.service.queue import in_flight, reused
 from tenure.store.interface import Head
 from tenure.surfaces.api.backing import Backing, epoch_of, place_of, position_of
 from tenure.surfaces.api.bodies import LIMIT, Disconnected, check_media_type, decode, read_body
+from tenure.surfaces.api.paths import name_in
 from tenure.surfaces.api.problems import REFUSALS, problem_response, refusal
 from tenure.surfaces.api.schemas import Change, Read
 from tenure.surfaces.api.shape import refuse
@@ -135,7 +136,7 @@ class Asked:
 
     def path(self, name: str) -> str:
         """A parameter of the path."""
-        value: str = self.request.path_params[name]
+        value = name_in(self.request.scope, self.operation.path, name, self.request.path_params[name])
         if "\0" in value:
             raise InvalidValue(f"{name} in the path must not contain a NUL character.", parameter=name)
         return value
