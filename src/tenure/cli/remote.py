@@ -212,5 +212,7 @@ def sentence(error: TenureError) -> str:
     """An error in words: its sentence, and what would be right where that can be listed."""
     allowed = error.facts.get("allowed")
     more = f" Allowed: {', '.join(map(str, allowed))}." if isinstance(allowed, list) and allowed else ""
-    said = error.message[:1].upper() + error.message[1:]
+    said = error.message
+    if said.split(" ")[0].isalpha() and not said.startswith(str(error.facts.get("value", " "))):
+        said = said[:1].upper() + said[1:]  # but a value, a file or a field that it begins with stays as it is
     return said.rstrip(".") + "." + more

@@ -31,7 +31,11 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
 
     Cost: O(1) for each subnet looked at, amortized.
     """
-    handle = "claim:" + next(draft.moment.ids) if use.handle is None else resolve.plain(use.handle, "/handle")
+    handle = (
+        "claim:" + next(draft.moment.ids)
+        if use.handle is None
+        else resolve.plain(use.handle, "/handle", resolve.LONGEST_HANDLE)
+    )
     if handle.startswith(LEASES + ":"):
         raise InvalidValue("handles that begin with dhcp: are Tenure's own", pointer="/handle")
     request = resolve.normalized(use.request, draft.state)

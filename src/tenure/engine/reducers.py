@@ -303,6 +303,8 @@ def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
     allocation = event.allocation
     number = number_of(allocation.ip)
     space = state.subnets[allocation.subnet]
+    block = space.block_at(number)
+    cursor = 0 if block is None else block.cursor
     rest = space.take(number)
     if event.opens:
         state.count_claim(event.claim, 1)
@@ -311,6 +313,8 @@ def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
         space.untake(number)
         if rest is not None:
             space.rest(number, rest)
+        if block is not None:
+            block.cursor = cursor  # so that a dry run's answer is what comes next
         if event.opens:
             state.count_claim(event.claim, -1)
 

@@ -15,6 +15,9 @@ from tenure.net.identifiers import parse_mac
 T = TypeVar("T")
 
 _MOST = 1024
+LONGEST_NAME = 253
+LONGEST_HANDLE = 512
+LONGEST_NOTE = 1024
 
 
 def resolved(state: State, kind: str, name: str, pointer: str = "") -> str:
@@ -71,13 +74,19 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
         during_cooldown=request.during_cooldown,
         count=request.count,
         project=plain(request.project, "/project"),
-        purpose=request.purpose and plain(request.purpose, "/purpose"),
+        purpose=request.purpose and plain(request.purpose, "/purpose", LONGEST_NOTE),
         static=request.static,
         defer=request.defer,
     )
 
 
 def _hostname(name: str) -> str:
+    if name.endswith("."):
+        raise InvalidValue(
+            f"{name!r} is fully qualified; leave out the domain, which is the network's",
+            pointer="/hostname",
+            value=name,
+        )
     if not is_hostname(name) or name != name.lower():
         raise InvalidValue(f"{name!r} is not a host name in lower case", pointer="/hostname", value=name)
     return name
@@ -93,14 +102,14 @@ def _is_label(label: str) -> bool:
     return plain_ and 0 < len(label) <= 63 and label[0] != "-" and label[-1] != "-"
 
 
-def plain(text: str, pointer: str) -> str:
+def plain(text: str, pointer: str, most: int = LONGEST_NAME) -> str:
     """A name or a word as it is, if every database, log and screen can keep it.
 
     Raises:
-        InvalidValue: It is empty, longer than 255, or has characters that cannot be printed.
+        InvalidValue: It is empty, longer than `most`, or has characters that cannot be printed.
     """
-    if not 0 < len(text) <= 255 or not text.isprintable():
-        raise InvalidValue("1 to 255 printable characters are needed", pointer=pointer, minimum=1, maximum=255)
+    if not 0 < len(text) <= most or not text.isprintable():
+        raise InvalidValue(f"1 to {most} printable characters are needed", pointer=pointer, minimum=1, maximum=most)
     return text
 
 

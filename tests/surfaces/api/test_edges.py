@@ -1,6 +1,8 @@
 """What a hostile tester found: subnets that grow, shrink, nest and go while addresses in them are held or rest."""
 
+from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -151,3 +153,72 @@ def test_a_dns_server_or_a_location_stands_once(site: Site) -> None:
     for field, twice in (("dns_servers", ["10.0.0.53", "10.0.0.53"]), ("locations", ["rack-3", "rack-3"])):
         answer = site.ask("POST", "/v1/networks/prod/subnets", {"cidr": "10.9.0.0/24", field: twice})
         assert problem(answer, 422, "invalid_value")["pointer"] == f"/{field}/1"
+
+
+@pytest.mark.parametrize("name", ["a/b", "a%2Fb", "a%b", "ü/😀?#", "a//b", "10.0.0.0/8"])
+def test_a_name_with_a_slash_is_reached_by_its_path(site: Site, name: str) -> None:
+    quoted = quote(name, safe="")
+    site.post("/v1/networks", {"name": name})
+    assert site.get(f"/v1/networks/{quoted}")["name"] == name
+    made = site.post(f"/v1/networks/{quoted}/subnets", {"cidr": "10.9.0.0/24"})
+    assert [each["id"] for each in site.get(f"/v1/networks/{quoted}/subnets")["items"]] == [made["id"]]
+    assert site.get("/v1/subnets/10.9.0.0%2f24")["id"] == made["id"]
+    assert site.ask("DELETE", f"/v1/subnets/{made['id']}").status_code == 204
+    assert site.ask("DELETE", f"/v1/networks/{quoted}").status_code == 204
+    problem(site.ask("GET", "/v1/networks/x%2F%00"), 422, "invalid_value")
+
+
+def _bounds(site: Site) -> Iterator[tuple[str, Any]]:
+    """Values at the bounds that the document says, of a network's and a claim's fields."""
+    schemas = site.get("/openapi.json")["components"]["schemas"]
+    for body in ("NetworkIn", "ClaimIn"):
+        for field, schema in schemas[body]["properties"].items():
+            for part in (schema, *schema.get("anyOf", ())):
+                for bound in ("minimum", "maximum"):
+                    if bound in part:
+                        yield f"{body}/{field}", part[bound]
+                if "maxLength" in part and field in ("handle", "purpose", "project", "name"):
+                    yield f"{body}/{field}", "x" * part["maxLength"]
+
+
+def test_what_the_document_says_is_within_bounds_is(site: Site) -> None:
+    """One bound in the schema and another where it is planned would be a promise that is not kept."""
+    seen = set()
+    site.post("/v1/networks/prod/subnets", {"cidr": "10.64.0.0/20"})
+    for field, value in _bounds(site):
+        body, name = field.split("/")
+        path, rest = ("/v1/networks", {"name": "n"}) if body == "NetworkIn" else ("/v1/claims", {"network": "prod"})
+        site.post(path + "?dry_run=true", rest | {name: value})
+        seen.add(field)
+    bounded = {"negative_ttl", "block_length_v6", "rack_block_length_v6", "cooldown", "ttl", "name"}
+    assert {f"NetworkIn/{field}" for field in bounded} <= seen
+    assert {f"ClaimIn/{field}" for field in ("handle", "purpose", "project", "count")} <= seen
+
+
+def test_a_dry_run_gives_what_comes_next(site: Site) -> None:
+    tried: list[str] = []
+    for more in ({}, {}, {"address": "10.0.3.200"}, {"count": 3}, {"host": "compute-7"}):
+        answer = site.post("/v1/claims?dry_run=true", {"network": "prod", **more})
+        tried.append(answer["addresses"][0]["ip"])
+    assert tried[0] == tried[1] == tried[3]
+    assert _claim(site, "prod", host="compute-7")["addresses"][0]["ip"] == tried[4]
+
+
+def test_a_refused_batch_uses_no_address_up(site: Site) -> None:
+    first = site.post("/v1/claims?dry_run=true", {"network": "prod"})["addresses"][0]["ip"]
+    atomic = {"claims": [{"network": "prod"}, {"network": "prod", "address": "10.0.3.1"}], "atomic": True}
+    problem(site.ask("POST", "/v1/claims/batch", atomic), 409, "conflict")
+    assert _claim(site, "prod")["addresses"][0]["ip"] == first
+
+
+def test_a_fully_qualified_host_name_is_refused_with_the_reason(site: Site) -> None:
+    answer = site.ask("POST", "/v1/claims", {"network": "prod", "hostname": "vm.prod.example."})
+    found = problem(answer, 422, "invalid_value")
+    assert found["pointer"] == "/hostname"
+    assert "fully qualified" in found["detail"]
+
+
+def test_a_field_with_an_endless_name_is_not_repeated(site: Site) -> None:
+    answer = site.ask("POST", "/v1/claims", {"network": "prod", "y" * 2**20: 1})
+    problem(answer, 422, "invalid_value")
+    assert len(answer.content) < 2000

@@ -24,7 +24,7 @@ from tenure.surfaces.api.schemas import (
     Input,
     List,
     MacText,
-    Note,
+    Purpose,
     Read,
     Reference,
     Wait,
@@ -51,7 +51,7 @@ class ClaimIn(Input):
     during_cooldown: bool = False
     count: Annotated[int, Meta(ge=1, le=1024, description="Addresses of each family.", examples=[1])] = 1
     project: Reference = "default"
-    purpose: Note = ""
+    purpose: Purpose = ""
     static: bool = False
     defer: bool = False
 

@@ -22,6 +22,7 @@ from tenure.surfaces.api.schemas import (
     LengthV6,
     List,
     Name,
+    NegativeTtl,
     Patch,
     Read,
     Reference,
@@ -41,7 +42,7 @@ class _Policies(Patch):
     cooldown: Seconds30Days | UnsetType = UNSET
     domain: Hostname | UnsetType | None = UNSET
     ttl: Ttl | UnsetType = UNSET
-    negative_ttl: Ttl | UnsetType = UNSET
+    negative_ttl: NegativeTtl | UnsetType = UNSET
     overcommit: bool | UnsetType = UNSET
     dhcp: DhcpIn | UnsetType = UNSET
     block_length_v4: LengthV4 | UnsetType | None = UNSET

@@ -15,7 +15,7 @@ Name = Annotated[
         min_length=1,
         max_length=253,
         pattern=_PRINTABLE,
-        description="1 to 253 characters, no control characters",
+        description="1 to 253 printable characters",
         examples=["prod"],
     ),
 ]
@@ -25,7 +25,7 @@ Handle = Annotated[
         min_length=1,
         max_length=512,
         pattern=r"^(?!dhcp:)[^\x00-\x1f\x7f]+(?![\s\S])",
-        description="1 to 512 characters, no control characters, not beginning with `dhcp:`",
+        description="1 to 512 printable characters, not beginning with `dhcp:`",
         examples=["nova:7f3c/port-1"],
     ),
 ]
@@ -35,8 +35,17 @@ Reference = Annotated[
         min_length=1,
         max_length=253,
         pattern=_PRINTABLE,
-        description="a name or an id, 1 to 253 characters, no control characters",
+        description="a name or an id, 1 to 253 printable characters",
         examples=["prod"],
+    ),
+]
+Purpose = Annotated[
+    str,
+    Meta(
+        max_length=1024,
+        pattern=r"^[^\x00-\x1f\x7f]*(?![\s\S])",
+        description="at most 1,024 printable characters",
+        examples=["landscape"],
     ),
 ]
 Note = Annotated[str, Meta(max_length=1024, description="At most 1,024 characters.")]
@@ -59,9 +68,10 @@ Hostname = Annotated[
 ]
 Seconds30Days = Annotated[int, Meta(ge=0, le=30 * 86400, description="Seconds, at most 30 days.", examples=[300])]
 Ttl = Annotated[int, Meta(ge=0, le=7 * 86400, description="Seconds, at most a week.", examples=[300])]
+NegativeTtl = Annotated[int, Meta(ge=0, le=86400, description="Seconds, at most a day.", examples=[60])]
 LeaseTime = Annotated[int, Meta(ge=60, le=30 * 86400, description="Seconds, at most 30 days.", examples=[3600])]
 LengthV4 = Annotated[int, Meta(ge=8, le=32, description="A prefix length.", examples=[28])]
-LengthV6 = Annotated[int, Meta(ge=16, le=128, description="A prefix length.", examples=[122])]
+LengthV6 = Annotated[int, Meta(ge=32, le=128, description="A prefix length.", examples=[122])]
 OptionName = Annotated[str, Meta(min_length=1, max_length=64, pattern=_PRINTABLE, description="an option")]
 OptionText = Annotated[str, Meta(max_length=1024)]
 OptionNumber = Annotated[int, Meta(ge=0, le=2**32 - 1)]

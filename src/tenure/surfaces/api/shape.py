@@ -14,6 +14,7 @@ import msgspec
 from tenure.errors import InvalidValue
 
 _MOST_FAULTS = 20
+_LONGEST_SHOWN = 64
 
 LATER: dict[type, frozenset[str]] = {}
 """Fields of each schema that a later release implements: refused by name until then."""
@@ -98,6 +99,8 @@ def _struct_faults(shape: type[msgspec.Struct], value: Any, where: str) -> Itera
 
 def _unknown(shape: type, name: str, where: str, known: list[str]) -> Fault:
     pointer = f"{where}/{_escaped(name)}"
+    if len(name) > _LONGEST_SHOWN:
+        return Fault(where, f"has a field whose name begins {name[:_LONGEST_SHOWN]!r}, which is not a field here")
     if name in LATER.get(shape, ()):
         return Fault(pointer, "is not implemented yet")
     return Fault(pointer, "is not a field here", sorted(known))
