@@ -11,9 +11,12 @@ from typing import TypeVar
 from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis.strategies import SearchStrategy
 
+from tests.fuzz.seeded import BACKEND
+
 T = TypeVar("T")
 
 _QUIET = settings(
+    backend=BACKEND,
     deadline=None,
     database=None,  # an example that is remembered would come before those of the seed
     print_blob=True,
