@@ -8,6 +8,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from tenure.app.child import Child, now, run
+from tenure.app.http_connection import settings_of
 from tenure.errors import StoreUnavailable
 from tenure.service.door import Door
 from tenure.service.feed import Committed, cursor
@@ -88,8 +89,7 @@ async def main(child: Child) -> None:
     config = uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
-        ws="none",
+        **settings_of(),
         lifespan="off",
         access_log=False,
         log_config=None,

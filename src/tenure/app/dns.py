@@ -13,6 +13,7 @@ from tenure.service.door import Door
 from tenure.service.views import Subscriber
 from tenure.store.interface import Store
 from tenure.store.sql import open_store
+from tenure.surfaces.dns.limit import RateLimit
 from tenure.surfaces.dns.server import DnsServer
 from tenure.surfaces.dns.table import ZoneTable
 
@@ -25,7 +26,8 @@ async def main(child: Child) -> None:
     sys.setswitchinterval(SWITCH)  # a zone is read in a thread while others are answered
     counters: Counter[str] = Counter()
     table = ZoneTable(_own_addresses(child.settings.dns.address))
-    server = DnsServer(asyncio.get_running_loop(), table, [child.socket("udp")], [child.socket("tcp")], counters)
+    udp, tcp = [child.socket("udp")], [child.socket("tcp")]
+    server = DnsServer(asyncio.get_running_loop(), table, udp, tcp, counters, limit=RateLimit())
     server.ready = False
     await server.start()
     door = Door(child.ledger)
