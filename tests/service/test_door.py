@@ -105,6 +105,38 @@ def test_a_refusal_of_the_writer_is_the_callers_error(tmp_path: Path) -> None:
     run(test)
 
 
+def test_whoever_asks_again_at_once_waits_for_the_next_line(tmp_path: Path) -> None:
+    """In the turn of the loop in which the line is lost, before anybody else knows."""
+
+    async def test() -> None:
+        desk = Desk()
+        desk.holding = True
+        async with serving(tmp_path / "s", desk) as server:
+            door = Door(tmp_path / "s")
+            asking = asyncio.create_task(_insist(door))
+            for _ in range(3):
+                await desk.asked.wait()
+                desk.asked.clear()
+                for caller in tuple(server.callers):
+                    caller.abort()
+            await desk.asked.wait()
+            desk.answer()
+            assert await asking == ([7], 3)
+            await door.close()
+
+    run(test)
+
+
+async def _insist(door: Door) -> tuple[list[int], int]:
+    """The answer, and how many times it was lost."""
+    lost = 0
+    while True:
+        try:
+            return numbers(await door.submit([ask(7)])), lost
+        except OutcomeUnknown:
+            lost += 1
+
+
 def test_without_a_ledger_nothing_was_changed(tmp_path: Path) -> None:
     async def test() -> None:
         door = Door(tmp_path / "s")

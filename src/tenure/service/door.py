@@ -199,14 +199,15 @@ class DoorServer:
 
 
 class _Line(asyncio.Protocol):
-    """The caller's end of one connection."""
+    """The caller's end of one connection; `lost` is called before anybody who waits hears of its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, lost: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         self.open: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self.waiting: dict[int, asyncio.Future[Frame]] = {}
         self.transport: asyncio.Transport
+        self._lost = lost
         self._unpacker = Unpacker()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -229,6 +230,7 @@ class _Line(asyncio.Protocol):
                 waiting.set_result(frame)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._lost()
         for waiting in self.waiting.values():
             if not waiting.done():
                 waiting.set_exception(ConnectionResetError())
@@ -343,19 +345,23 @@ class Door:
                 failures = min(failures + 1, 10)
                 continue
             failures = 0
-            self._line = line
-            self._news.set()
+            if not line.ended.done():
+                self._line = line
+                self._news.set()
             try:
                 await line.ended
             finally:
-                self._line = None
-                self._news.clear()
+                self._let_go()
                 line.transport.abort()
+
+    def _let_go(self) -> None:
+        self._line = None
+        self._news.clear()
 
     async def _connect(self) -> _Line | None:
         loop = asyncio.get_running_loop()
         try:
-            _, line = await loop.create_unix_connection(_Line, str(self._path))
+            _, line = await loop.create_unix_connection(lambda: _Line(self._let_go), str(self._path))
         except OSError:
             return None
         try:
