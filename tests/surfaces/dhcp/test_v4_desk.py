@@ -77,6 +77,15 @@ def test_a_client_that_gives_up_its_lease_is_forgotten(kind: int) -> None:
     assert not at.dropped
 
 
+@pytest.mark.parametrize("kind", [wire.RELEASE, wire.DECLINE])
+def test_nobody_else_gives_up_a_clients_lease(kind: int) -> None:
+    at = desk()
+    granted(at)
+    forged = octets(kind, {54: SERVER_ID, 50: ADDRESS.to_bytes(4)}, ciaddr=ADDRESS, chaddr=b"\x52\x54\0\0\0\x09")
+    heard(at, forged, UNICAST)
+    assert isinstance(at.hear(RENEWAL, UNICAST, NOW), Outgoing)
+
+
 @pytest.mark.parametrize("error", [StoreUnavailable("later"), OutcomeUnknown("perhaps")])
 def test_when_the_store_is_away_only_what_was_promised_is_given(error: TenureError) -> None:
     at = desk()

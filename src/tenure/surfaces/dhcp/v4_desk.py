@@ -81,7 +81,7 @@ class Desk:
             self.dropped[reason] += 1
             return None
         if isinstance(use, LeaseRelease | LeaseDecline):
-            self.promises.forget(use.address)
+            self.promises.give_back(use.client.mac, use.address)
         elif isinstance(use, LeaseCommit):
             known = self.promises.recall(use, now)
             if known:

@@ -78,6 +78,11 @@ class Promises:
         self._bar(address)
         self._drop(address)
 
+    def give_back(self, mac: str, address: int) -> None:
+        """Forget a lease that its client is done with; nobody else can take it away."""
+        if self._leases.get(address, (mac,))[0] == mac:
+            self.forget(address)
+
     def forget_client(self, mac: str, subnet: str) -> None:
         """Forget the dynamic lease of a client on a subnet, by its id."""
         self._bar((mac, subnet))
