@@ -53,6 +53,12 @@ def test_a_refusal_is_a_sentence_and_status_1(tenure: Command) -> None:
     assert "not known" in tenure.refused(1, "vrf", "list", "--token", "wrong")
 
 
+def test_a_sentence_that_begins_with_a_value_leaves_it_as_it_is(tenure: Command) -> None:
+    said = tenure.refused(1, "allocate", "prod", "--hostname", "bad_name")
+    assert said.startswith("bad_name may have")
+    assert tenure.refused(1, "why", "nowhere").startswith("nowhere is not an IPv4")
+
+
 def test_wrong_usage_is_status_2_and_an_absent_service_3(tenure: Command) -> None:
     assert "Did you mean" in tenure.refused(2, "allocat")
     assert "No such option" in tenure.refused(2, "allocate", "prod", "--hots", "x")

@@ -419,6 +419,21 @@ class RowsContract(StoreFixtures):
                 (x.NETWORK.id, "h", True, "v6", 3, 1),
             ]
 
+    def test_the_snapshot_has_what_rests_though_its_subnet_is_closed(self, site: Scribe) -> None:
+        one, two = x.claim(1), x.claim(2)
+        old, six = x.allocation(11, one, "10.0.0.5"), x.allocation(12, two, "2001:db8::1")
+        site.write(x.given(one, old), x.given(two, six))
+        site.write(x.taken(x.released(one), old, rest=300), x.taken(x.released(two), six, rest=600))
+        with site.store.snapshot() as now:
+            assert list(now.strays(START)) == []
+        site.write(e.SubnetDeleted(subnet=x.SUBNET))
+        with site.store.snapshot() as now:
+            assert sorted(now.strays(START + 299 * SECOND)) == [
+                (x.VRF.id, 4, 0x0A000005, START + 300 * SECOND),
+                (x.VRF.id, 6, 0x20010DB8 << 96 | 1, START + 600 * SECOND),
+            ]
+            assert len(list(now.strays(START + 300 * SECOND))) == 1
+
 
 def _refused(site: Scribe, table: str, event: e.Event) -> None:
     """The event's batch is refused for the sake of one table, and nothing of it is there."""
