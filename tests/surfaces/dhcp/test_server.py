@@ -176,6 +176,22 @@ def test_an_overloaded_server_finishes_what_it_began(ground: Ground, monkeypatch
     drive(ground, story)
 
 
+def test_what_waited_too_long_gets_what_is_left_of_its_promise(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tenure.surfaces.dhcp.server.STALE", -1.0)
+
+    async def story(server: Server, ends: Ends, table: Table) -> None:
+        promised = lease(held_until=datetime.now(UTC) + timedelta(minutes=30))
+        server.desk.promises.remember("52:54:00:01:02:03", promised, server.desk.promises.mark())
+        ends.broadcast(message(wire.DISCOVER))
+        ends.broadcast(message(wire.COMMIT, {50: ADDRESS.to_bytes(4)}))
+        answer = (await ends.answer())[0]
+        assert (answer.options[53], answer.yiaddr) == (b"\x05", ADDRESS)
+        assert 1700 < int.from_bytes(answer.options[51]) <= 1800
+        assert server.desk.dropped == {"stale": 1} and not table.batches
+
+    drive(ground, story)
+
+
 def test_bad_datagrams_are_counted_and_the_next_client_is_served(ground: Ground) -> None:
     async def story(server: Server, ends: Ends, table: Table) -> None:
         bad = [b"", b"\x01", bytes(300), wire.encode(message(wire.DISCOVER), 548)[:241] + b"\xff\x01", bytes(1400)]

@@ -148,3 +148,15 @@ def test_no_datagram_breaks_it(tail: bytes, broadcast: bool) -> None:
         if isinstance(pending, Pending):
             at.answer(pending, lease(), NOW)
     assert at.received.total() + at.dropped["malformed"] == 3
+
+
+def test_what_the_writer_is_not_asked_about_gets_what_was_promised_or_is_counted() -> None:
+    at = desk()
+    granted(at)
+    later = NOW + 5000
+    outgoing = at.give_up(heard(at, RENEWAL, UNICAST, later), "stale", later + 10)
+    assert outgoing is not None
+    assert wire.decode(outgoing.datagram).options[51] == (2190).to_bytes(4)
+    assert at.give_up(heard(at, octets(wire.DISCOVER)), "overload", NOW) is None
+    assert at.give_up(heard(at, RENEWAL, UNICAST, later), "stale", NOW + 7200) is None
+    assert at.dropped == {"overload": 1, "stale": 1}

@@ -27,10 +27,11 @@ BATCH = 256
 WAITING = 1024
 """Messages that may wait for the writer, DISCOVERs only half as many: an overloaded server finishes what it began.
 
-What comes beyond is dropped and its client asks again. A longer queue answers more clients too late.
+What comes beyond is dropped and its client asks again, unless memory can answer. A longer queue answers more clients
+too late.
 """
 STALE = 10.0
-"""Seconds after which a waiting message is dropped: its client has asked again."""
+"""Seconds after which a waiting message is dropped: its client has asked again, or memory can answer."""
 REFRESH = 5.0
 """Seconds between readings of the machine's addresses."""
 
@@ -113,15 +114,15 @@ class Server:
                 if isinstance(heard, Outgoing):
                     self._send(heard)
                 elif heard is not None:
-                    self._queue(heard)
+                    self._queue(heard, now)
         if self._waiting:
             self._arrived.set()
 
-    def _queue(self, pending: Pending) -> None:
+    def _queue(self, pending: Pending, now: float) -> None:
         if len(self._waiting) < (WAITING // 2 if isinstance(pending.use, LeaseOffer) else WAITING):
             self._waiting.append(pending)
         else:
-            self.desk.dropped["overload"] += 1
+            self._give_up(pending, "overload", now)
 
     def _refresh(self, now: float) -> None:
         self._refreshed = now
@@ -160,15 +161,21 @@ class Server:
 
     def _gather(self) -> list[Pending]:
         """The next batch, without what waited too long."""
-        oldest = self._clock() - STALE
+        now = self._clock()
         batch: list[Pending] = []
         while self._waiting and len(batch) < BATCH:
             pending = self._waiting.popleft()
-            if pending.since < oldest:
-                self.desk.dropped["stale"] += 1
+            if pending.since < now - STALE:
+                self._give_up(pending, "stale", now)
             else:
                 batch.append(pending)
         return batch
+
+    def _give_up(self, pending: Pending, reason: str, now: float) -> None:
+        with self._surviving(pending):
+            outgoing = self.desk.give_up(pending, reason, now)
+            if outgoing is not None:
+                self._send(outgoing)
 
     def _send(self, outgoing: Outgoing) -> None:
         if not self._interfaces[outgoing.interface].send(outgoing):

@@ -114,6 +114,20 @@ class Desk:
             self.dropped["unknown_link" if isinstance(result, NotFound) else "silent"] += 1
         return outgoing
 
+    def give_up(self, pending: Pending, reason: str, now: float) -> Outgoing | None:
+        """Take a message that the writer will not be asked about: what was promised already is still given.
+
+        Args:
+            reason: What its loss is counted under, if it is one: `overload` or `stale`.
+        """
+        use = pending.use
+        known = self.promises.remnant(use, now) if isinstance(use, LeaseCommit) else None
+        if known is None:
+            self.dropped[reason] += 1
+            return None
+        self.from_memory += 1
+        return self._write(pending.message, pending.arrival, known)
+
     def _write(self, message: Message, arrival: Arrival, result: Result) -> Outgoing | None:
         answered = reply(message, arrival, result)
         if answered is None:
