@@ -1,7 +1,7 @@
 """What the service has already, as far as an import has to know it."""
 
 from dataclasses import dataclass, field
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from typing import Any
 
 from tenure.client import Client
@@ -23,19 +23,31 @@ class Present:
     subnets: dict[str, Fields] = field(default_factory=dict)
     ranges: dict[tuple[str, str, str], Fields] = field(default_factory=dict)
     machines: dict[str, Fields] = field(default_factory=dict)
+    _known: list[int] = field(default_factory=list, init=False)
+    _counted: int = field(default=0, init=False)
 
     def add_subnet(self, fields: Fields) -> None:
         """Take a subnet in."""
         self.subnets[fields["cidr"]] = fields
 
     def subnet_around(self, ip: str) -> Fields | None:
-        """The innermost subnet that holds an address. Cost: one look for each prefix length."""
+        """The innermost subnet that holds an address. Cost: one look for each prefix length in use."""
         address = ip_address(ip)
-        for length in range(address.max_prefixlen, -1, -1):
-            found = self.subnets.get(str(ip_network(f"{ip}/{length}", strict=False)))
+        number, kind = int(address), type(address)
+        for length in self._lengths():
+            kept = address.max_prefixlen - length
+            found = self.subnets.get(f"{kind(number >> kept << kept)}/{length}") if kept >= 0 else None
             if found is not None:
                 return found
         return None
+
+    def _lengths(self) -> list[int]:
+        """Prefix lengths in use, the longest first."""
+        if self._counted != len(self.subnets):
+            self._counted = len(self.subnets)
+            said = {prefix.rpartition("/")[2] for prefix in self.subnets}
+            self._known = sorted((int(length) for length in said if length.isdecimal()), reverse=True)
+        return self._known
 
 
 def present(client: Client, vrf: str) -> Present:
