@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
+
+from tenure import __version__
 
 PLACES: Final = {
     "allocate": "everyday",
@@ -76,11 +78,21 @@ class Root(TyperGroup):
 app = typer.Typer(cls=Root, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"tenure {__version__}")
+        raise typer.Exit
+
+
 @app.callback(
     epilog="Settings: flags, then TENURE_URL, TENURE_TOKEN and TENURE_DATA, then the file of --config or "
     "TENURE_CONFIG. Exit status: 0 done, 1 refused, 2 wrong usage, 3 the service does not answer."
 )
-def tenure() -> None:
+def tenure(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Print the version, and end.")
+    ] = False,
+) -> None:
     """Tenure owns the IP addresses of the networks it manages."""
 
 

@@ -192,9 +192,11 @@ class Asked:
     async def submit_all(self, submissions: list[Submission]) -> list[Reply]:
         """Have them decided; a refused one's reply carries a `Failure`."""
         replies = await self.backing.doors.submit(submissions)
-        if replies:
-            self.position = max((reply.sequence for reply in replies), key=place_of)
+        places = [reply.sequence for reply in replies if reply.sequence]  # none while the writer has to load again
+        if places:
+            self.position = max(places, key=place_of)
             self.backing.advance(self.position)
+        if replies:
             self.backing.bell.ring()
         return replies
 
