@@ -66,7 +66,7 @@ MOMENTS = [-1.0, 0.0, 1.0, 3599.0, 3601.0, 7201.0, 1e9]
 
 
 def test_dhcp_datagrams_are_refused_or_stable(rounds: Rounds) -> None:
-    rounds.feed(_is_refused_or_stable, mutated(CORPUS), number=700)
+    rounds.feed(_is_refused_or_stable, mutated(CORPUS), number=300)
 
 
 def _is_refused_or_stable(datagram: bytes) -> None:
@@ -83,7 +83,7 @@ def test_dhcp_desk_answers_or_drops(rounds: Rounds) -> None:
     turns = st.tuples(
         mutated(CORPUS), st.sampled_from(ARRIVALS), st.sampled_from([*LEASES, *REFUSALS]), st.sampled_from(MOMENTS)
     )
-    rounds.feed(_is_served, st.lists(turns, min_size=1, max_size=12), number=150)
+    rounds.feed(_is_served, st.lists(turns, min_size=1, max_size=12), number=60)
 
 
 def _is_served(turns: list[tuple[bytes, Arrival, Any, float]]) -> None:

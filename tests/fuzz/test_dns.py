@@ -57,7 +57,7 @@ CORPUS += [message for message in (answer(query, TABLE, True) for query in CORPU
 
 
 def test_dns_datagrams_have_answers_that_parse(rounds: Rounds) -> None:
-    rounds.feed(_has_answers, mutated(CORPUS), number=700)
+    rounds.feed(_has_answers, mutated(CORPUS), number=300)
 
 
 def _has_answers(query: bytes) -> None:
@@ -93,7 +93,7 @@ def _is_reply(given: bytes, query: bytes) -> dns.message.Message:
 
 def test_dns_streams_have_the_answers_of_their_queries(rounds: Rounds) -> None:
     with asyncio.Runner() as runner:
-        rounds.feed(lambda pieces: runner.run(_is_answered(pieces)), _streams().flatmap(cut), number=150)
+        rounds.feed(lambda pieces: runner.run(_is_answered(pieces)), _streams().flatmap(cut), number=60)
 
 
 @st.composite

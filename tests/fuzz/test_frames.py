@@ -37,7 +37,7 @@ BODIES += [
 
 
 def test_frames_are_frames_or_refused(rounds: Rounds) -> None:
-    rounds.feed(_are_frames, _streams().flatmap(cut), number=700)
+    rounds.feed(_are_frames, _streams().flatmap(cut), number=300)
 
 
 @st.composite

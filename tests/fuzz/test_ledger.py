@@ -42,7 +42,7 @@ def test_ledger_bodies_are_events_or_refused(rounds: Rounds, world: World) -> No
             _is_read_or_refused(store, last)
             raw.execute("UPDATE ledger SET body = ? WHERE sequence = ?", (right, last))
 
-        rounds.feed(put, bodies, number=150)
+        rounds.feed(put, bodies, number=60)
     assert differences(store) == []
 
 

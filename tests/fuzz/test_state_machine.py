@@ -9,7 +9,7 @@ from tests.service.test_state_machine import OnSqlite, walk
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.long]
 
-EXAMPLES = 2
+EXAMPLES = 1
 
 
 def test_state_machine_on_sqlite(rounds: Rounds, tmp_path: Path) -> None:
