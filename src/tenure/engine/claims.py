@@ -38,7 +38,7 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
     )
     if handle.startswith(LEASES + ":"):
         raise InvalidValue("handles that begin with dhcp: are Tenure's own", pointer="/handle")
-    request = resolve.normalized(use.request, draft.state)
+    request = _by_name(draft, resolve.normalized(use.request, draft.state))
     known = draft.facts.handles[request.project, handle] if use.handle is not None else None
     if known is not None:
         return _again(draft, draft.facts.claims[known], request, said=use.request.family is not None)
@@ -137,6 +137,12 @@ def open_claim(draft: Draft, name: str) -> Claim:
         raise Conflict(f"claim {claim.id} was released", claim=claim.id)
     resolve.matching(claim.revision, draft.asked.if_match)
     return claim
+
+
+def _by_name(draft: Draft, request: ClaimRequest) -> ClaimRequest:
+    """A machine is the same content by its id and by its name."""
+    machine = None if request.machine is None else draft.facts.machine_names.get(request.machine)
+    return request if machine is None else msgspec.structs.replace(request, machine=draft.facts.machines[machine].name)
 
 
 def _again(draft: Draft, claim: Claim, request: ClaimRequest, *, said: bool) -> Holding:

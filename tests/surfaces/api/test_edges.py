@@ -222,3 +222,11 @@ def test_a_field_with_an_endless_name_is_not_repeated(site: Site) -> None:
     answer = site.ask("POST", "/v1/claims", {"network": "prod", "y" * 2**20: 1})
     problem(answer, 422, "invalid_value")
     assert len(answer.content) < 2000
+
+
+def test_a_machine_is_the_same_content_by_id_and_by_name(site: Site) -> None:
+    machine = site.post("/v1/machines", {"name": "vm-17"})["id"]
+    made = _claim(site, "prod", handle="h", machine=machine)
+    assert made["machine"] == "vm-17"
+    again = site.ask("POST", "/v1/claims", {"network": "prod", "handle": "h", "machine": "vm-17"})
+    assert (again.status_code, again.json()["id"]) == (200, made["id"])
