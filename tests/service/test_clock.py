@@ -64,8 +64,8 @@ def test_another_step_begins_the_wait_anew() -> None:
     assert not seen(clock, steadiness)
     clock.pause(CALM - 1)
     assert not seen(clock, steadiness)
-    steadiness.confirm()
-    assert steadiness.trusted
+    clock.pause(1)
+    assert seen(clock, steadiness)
 
 
 def test_step_backwards_shows_within_two_minutes_though_the_time_stands_still() -> None:

@@ -26,6 +26,8 @@ def _text(value: Any) -> bytes:
 
 def _number(octets: int) -> Callable[[Any], bytes]:
     def encode(value: Any) -> bytes:
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
+            value = int(value)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 8 * octets:
             raise InvalidValue(f"it takes a number of 0 to {(1 << 8 * octets) - 1}")
         return value.to_bytes(octets, "big")

@@ -49,7 +49,7 @@ class Steadiness:
     @property
     def reason(self) -> str:
         """One sentence for whoever asks why it is not trusted."""
-        return f"the clock stepped by {self._step:+.0f} s: expiry is suspended until it is confirmed or calm"
+        return f"the clock stepped by {self._step:+.0f} s: expiry is suspended until it was calm for ten minutes, or Tenure is restarted"
 
     def see(self, now: datetime, counted: float) -> None:
         """Take in one reading: the turn's time, and seconds that never step."""
@@ -66,7 +66,3 @@ class Steadiness:
         self._offset += max(-drift, min(drift, parted))
         if self._stepped_at is not None and counted - self._stepped_at >= CALM:
             self._stepped_at = None
-
-    def confirm(self) -> None:
-        """A person says that the clock is right as it is."""
-        self._stepped_at = None

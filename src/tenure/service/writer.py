@@ -154,10 +154,6 @@ class Writer:
         """Tell the writer that somebody else may have written."""
         self._queue.poke()
 
-    def confirm_clock(self) -> None:
-        """A person says that the clock is right after its step."""
-        self._steadiness.confirm()
-
     def readiness(self) -> list[str]:
         """Why this node should not be asked now, or only for some things; empty if all is well."""
         reasons = [trouble for trouble in (self._trouble, self._witness.trouble) if trouble]
