@@ -48,6 +48,8 @@ def test_no_line_of_a_log_has_a_secret(tmp_path: Path, database: tuple[Cluster, 
     with Serving(data, "--log-level", "debug", env={"TENURE_DATABASE": url}) as serving:
         with serving.client() as client:
             secrets.append((data / "admin-token").read_text().strip())
+            for pid in serving.roles.values():
+                assert b"TENURE_" not in Path(f"/proc/{pid}/environ").read_bytes()
             for role in ("viewer", "admin"):
                 made = client.post(
                     "/v1/tokens", json={"name": role + "-2", "role": role}, headers={"Idempotency-Key": role}

@@ -171,13 +171,14 @@ class Household:
         """Start one process and give it its errand; the future tells whether it became ready or ended before."""
         heard, says = os.pipe()
         fds = {name: sock.fileno() for name, sock in self._bound[role].items()}
-        errand = Errand(self._settings, os.getpid(), fds, says)
+        errand = Errand(_needed(role, self._settings), os.getpid(), fds, says)
         child = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", f"tenure.app.{role}"),
             stdin=asyncio.subprocess.PIPE,
             pass_fds=[*fds.values(), says, self._lock],
             start_new_session=True,
+            env={name: value for name, value in os.environ.items() if not name.startswith("TENURE_")},
         )
         self._children[role] = child
         os.close(says)
@@ -212,6 +213,11 @@ class Household:
             lines.append("dhcp off (name an interface with --dhcp4)")
         lines.append(f"data {settings.data}  (admin token in {ADMIN_TOKEN})")
         return [*lines, "ready"]
+
+
+def _needed(role: str, settings: Settings) -> Settings:
+    """The settings without what is none of a process's business: who reads packets off a wire knows no database."""
+    return msgspec.structs.replace(settings, database=None) if role == "dhcp" else settings
 
 
 def _readiness(heard: int) -> "asyncio.Future[bool]":
