@@ -49,7 +49,8 @@ class Steadiness:
     @property
     def reason(self) -> str:
         """One sentence for whoever asks why it is not trusted."""
-        return f"the clock stepped by {self._step:+.0f} s: expiry is suspended until it was calm for ten minutes, or Tenure is restarted"
+        until = "it was calm for ten minutes, or Tenure is restarted"
+        return f"the clock stepped by {self._step:+.0f} s: expiry is suspended until {until}"
 
     def see(self, now: datetime, counted: float) -> None:
         """Take in one reading: the turn's time, and seconds that never step."""

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from tenure.errors import NotFound
@@ -197,7 +198,7 @@ _WHY = WhyOut(
     strategy="topology",
     title="own",
     blocks=[LookOut("10.0.3.64/28", "compute-7", "own block: given")],
-    request=ClaimRequest(network="0a1b2c3d4e5f60718293", hostname="vm-17"),
+    request=ClaimRequest(network="prod", host="compute-7", hostname="vm-17"),
     actor="token:ci",
     time=_TIME,
     sequence=4711,
@@ -250,7 +251,14 @@ async def why(asked: Asked) -> Response:
     known, entry = (await asked.look(_why, asked.query.vrf, _ip(asked), asked.backing.clock())).value
     event: AddressAllocated = entry.event
     names = asked.backing.names
-    await names.know(locations={look.owner for look in event.looks if look.owner})
+    request = event.claim.request
+    places = {look.owner for look in event.looks if look.owner} | ({request.host} if request.host else set())
+    await names.know(networks={request.network}, locations=places)
+    request = replace(
+        request,
+        network=names.networks.get(request.network, request.network),
+        host=request.host and names.locations.get(request.host, request.host),
+    )
     blocks = [LookOut(x.block, names.locations.get(x.owner, x.owner), x.outcome) for x in event.looks]
     allocation = known.allocation
     return answer(
@@ -259,7 +267,7 @@ async def why(asked: Asked) -> Response:
             event.strategy,
             allocation.title,
             blocks,
-            event.claim.request,
+            request,
             entry.actor,
             entry.time,
             entry.sequence,
