@@ -333,3 +333,10 @@ def test_rebind_keeps_or_renumbers() -> None:
     assert before != after
     with pytest.raises(Conflict, match="hard"):
         moved(site("10.0.0.0/24", boundary="hard"), renumber=False)
+
+
+def test_an_ipv6_gateway_may_be_a_link_local_address() -> None:
+    world = site("2001:db8::/64", fields={"gateway": "fe80::1"})
+    assert world.ip() == "2001:db8::1"
+    with pytest.raises(InvalidValue):
+        site("10.0.0.0/24", fields={"gateway": "169.254.0.1"})

@@ -178,7 +178,8 @@ def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:
     sound_dhcp(subnet.dhcp)
     if subnet.gateway is not None:
         gateway = parse_address(subnet.gateway)
-        if gateway not in prefix:
+        beside = gateway.version == prefix.version == 6 and gateway.is_link_local  # as routers advertise themselves
+        if gateway not in prefix and not beside:
             raise InvalidValue(f"gateway {gateway} is not in {prefix}", pointer="/gateway", value=str(gateway))
         small = prefix.prefixlen >= prefix.max_prefixlen - 1
         edges = [prefix.network_address] + ([prefix.broadcast_address] if prefix.version == 4 else [])
