@@ -59,15 +59,18 @@ class Rebuilt:
         return self.tables.get(table, {})
 
 
-def differences(store: Store) -> list[str]:
+def differences(store: Store, rebuilt: Rebuilt | None = None) -> list[str]:
     """What the store holds and the ledger does not say, or the other way round; at most a hundred sentences.
 
     Open rows are compared whole, closed claims whole, closed addresses as far as they still rest.
 
+    Args:
+        rebuilt: What the ledger gave so far, to go on from; else it is read from its beginning.
+
     Raises:
         StoreUnavailable: Somebody writes all the while.
     """
-    rebuilt = Rebuilt()
+    rebuilt = rebuilt or Rebuilt()
     for _ in range(5):
         try:
             _read(rebuilt, store)
