@@ -21,7 +21,7 @@ test: $(STAMP) packages  ## everything CI runs: formatting, lint, types, contrac
 	@$(BIN)/ruff check --quiet src tests bench
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo >.venv/contracts.txt || { cat .venv/contracts.txt; exit 1; }
-	@$(BIN)/pytest -q
+	@$(BIN)/pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 fmt: $(STAMP)  ## format the code and mend what ruff can mend
 	@$(BIN)/ruff format src tests bench

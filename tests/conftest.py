@@ -4,15 +4,22 @@ import os
 import random
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["tests.lab.fixtures", "tests.lab.no_skips", "pytester"]
 
 SEED = int(os.environ.get("TENURE_SEED") or random.SystemRandom().randrange(2**32))
 
+os.environ["TENURE_SEED"] = str(SEED)  # the processes that share a run have one seed
 
-def pytest_report_header() -> str:
+# Tests count, they do not time: how long an example takes says how busy the machine is.
+settings.register_profile("tenure", deadline=None)
+settings.load_profile("tenure")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how to have the same random numbers again."""
-    return f"seed: TENURE_SEED={SEED}"
+    terminalreporter.write_line(f"seed: TENURE_SEED={SEED}")
 
 
 @pytest.fixture

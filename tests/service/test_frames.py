@@ -84,7 +84,7 @@ def test_every_answer_survives_encoding(kind: type[msgspec.Struct], data: st.Dat
     assert sent(told) == told
 
 
-@pytest.mark.parametrize("cls", error_classes().values())
+@pytest.mark.parametrize("cls", [cls for cls in error_classes().values() if cls.__module__ == "tenure.errors"])
 def test_every_error_survives_with_its_facts(cls: type) -> None:
     error = cls("It is so.", pointer="/a", holders=["b"], count=2)
     again = error_of(failure_of(error))
