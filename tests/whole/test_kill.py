@@ -16,7 +16,7 @@ from tests.whole.claimants import Claimants
 from tests.whole.serving import Serving, soa, until
 from tests.whole.site import DOMAIN, LONG, Asker, Json, build, faults_of, made, open_claims
 
-pytestmark = pytest.mark.whole
+pytestmark = [pytest.mark.whole, pytest.mark.timeout(900)]
 
 CLIENTS = 8
 BETWEEN = 60
@@ -98,14 +98,14 @@ def _blows(house: House, seed: int, each: int) -> list[Callable[[], None]]:
     return [lambda role=role: house.kill(role) for role in roles]  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("each", [3, pytest.param(12, marks=LONG)])
+@pytest.mark.parametrize("each", [12, pytest.param(50, marks=LONG)])
 def test_each_process_is_killed(tmp_path: Path, seed: int, each: int) -> None:
     data = tmp_path / "data"
     with House(data, data / "tenure.sqlite") as house:
         _survives(house, seed, _blows(house, seed, each))
 
 
-@pytest.mark.parametrize("blows", [2, pytest.param(12, marks=LONG)])
+@pytest.mark.parametrize("blows", [12, pytest.param(50, marks=LONG)])
 def test_postgresql_is_killed(tmp_path: Path, seed: int, postgres_cluster: Cluster, blows: int) -> None:
     def blow() -> None:
         postgres_cluster.kill9()
@@ -117,7 +117,7 @@ def test_postgresql_is_killed(tmp_path: Path, seed: int, postgres_cluster: Clust
 
 
 @pytest.mark.parametrize("when", Cut)
-@pytest.mark.parametrize("blows", [3, pytest.param(12, marks=LONG)])
+@pytest.mark.parametrize("blows", [12, pytest.param(50, marks=LONG)])
 def test_the_line_is_cut_in_commit_under_clients(
     tmp_path: Path, seed: int, postgres_url: str, when: Cut, blows: int
 ) -> None:

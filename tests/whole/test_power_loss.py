@@ -31,7 +31,7 @@ sqlite3.connect = sqlite3.dbapi2.connect = careless
 """The fault, planted in every process of `tenure serve` by Python's own `sitecustomize`."""
 
 
-@pytest.mark.parametrize("cuts", [2, pytest.param(12, marks=LONG)])
+@pytest.mark.parametrize("cuts", [4, pytest.param(12, marks=LONG)])
 def test_nothing_that_was_answered_is_lost(power_loss_disk: Disk, seed: int, cuts: int) -> None:
     data = power_loss_disk.path / "data"
     answered: dict[str, Json] = {}

@@ -19,7 +19,7 @@ from tests.whole.claimants import Claimants
 from tests.whole.serving import Serving, soa, until
 from tests.whole.site import DOMAIN, HOSTS, LONG, Asker, Json, build, events, faults_of, made, open_claims
 
-pytestmark = pytest.mark.whole
+pytestmark = [pytest.mark.whole, pytest.mark.timeout(900)]
 
 CLIENTS = 16
 FREED = 30.0
@@ -101,7 +101,7 @@ class Follower(threading.Thread):
         return self.seen
 
 
-@pytest.mark.parametrize("calls", [2_000, pytest.param(10_000, marks=LONG)])
+@pytest.mark.parametrize("calls", [10_000, pytest.param(50_000, marks=LONG)])
 def test_sixteen_clients_of_two_nodes_write_one_ledger(nodes: Nodes, seed: int, calls: int) -> None:
     with nodes.client(0) as a, nodes.client(1) as b:
         build(a, cidrs=("10.0.0.0/22",), cooldown=0, ttl=1)  # so that addresses are given again and again
