@@ -216,3 +216,14 @@ def test_a_released_allocation_rests_for_as_long_as_was_promised() -> None:
     assert not world.space("10.0.0.0/27").is_free(number)
     world.wait(1)
     assert world.space("10.0.0.0/27").is_free(number)
+
+
+def test_a_claim_by_machine_is_for_its_only_interface() -> None:
+    world = site("10.0.0.0/24")
+    world.do(u.CreateMachine(name="one", interfaces=(u.NewInterface(mac="52:54:00:00:00:01"),)))
+    world.do(u.CreateMachine(name="none"))
+    two = (u.NewInterface(mac="52:54:00:00:00:02"), u.NewInterface(mac="52:54:00:00:00:03"))
+    world.do(u.CreateMachine(name="two", interfaces=two))
+    claims = {name: world.claim(machine=name).claim for name in ("one", "none", "two")}
+    assert claims["one"].interface is not None
+    assert claims["none"].interface is claims["two"].interface is None

@@ -20,14 +20,14 @@ def port_for(draft: Draft, request: ClaimRequest) -> Port:
     """What a claim's `machine` and `mac` name.
 
     A new MAC makes an interface, on the machine named or on a new `instance`. A
-    machine that is named without a MAC must be there.
+    machine that is named without a MAC must be there; if it has one interface, that is meant.
 
     Raises:
         NotFound: The machine is not there.
         Conflict: The MAC is another machine's.
     """
     if request.mac is None:
-        return Port(None if request.machine is None else _machine(draft, request.machine), None)
+        return Port(None, None) if request.machine is None else _only_port(draft, request.machine)
     known = draft.facts.macs[request.mac]
     if known is not None:
         interface = draft.facts.interfaces[known]
@@ -41,6 +41,12 @@ def port_for(draft: Draft, request: ClaimRequest) -> Port:
     interface = Interface(id=next(draft.moment.ids), machine=machine, mac=request.mac)
     draft.record(e.InterfaceCreated(interface=interface))
     return Port(machine, interface.id)
+
+
+def _only_port(draft: Draft, name: str) -> Port:
+    machine = _machine(draft, name)
+    ports = list(draft.facts.ports.get(machine, ()))
+    return Port(machine, ports[0] if len(ports) == 1 else None)
 
 
 def _machine(draft: Draft, name: str) -> str:
