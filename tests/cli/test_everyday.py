@@ -19,8 +19,9 @@ def test_allocate_prints_the_address_for_people_and_one_value_for_programs(tenur
 def test_a_claim_is_bound_moved_and_released_by_id_handle_and_address(tenure: Command) -> None:
     pending = tenure.json("allocate", "prod", "--defer", "--handle", "later")
     assert (pending["state"], pending["addresses"]) == ("pending", [])
-    bound = tenure.json("bind", pending["id"], "compute-7")
-    assert tenure.json("rebind", bound["id"], "compute-8")["host"] == "compute-8"
+    bound = tenure.json("bind", "later", "compute-7")
+    assert tenure.json("rebind", bound["addresses"][0]["ip"], "compute-8")["host"] == "compute-8"
+    assert tenure.json("claim", "show", "later")["id"] == tenure.json("claim", "show", pending["id"])["id"]
     assert tenure.json("release", "later")["state"] == "released"
     assert tenure.json("release", pending["id"])["state"] == "released"
     ip = tenure.json("allocate", "prod")["addresses"][0]["ip"]
@@ -49,7 +50,8 @@ def test_why_history_find_and_capacity_answer(tenure: Command) -> None:
 
 def test_a_refusal_is_a_sentence_and_status_1(tenure: Command) -> None:
     assert tenure.refused(1, "allocate", "nowhere") == "There is no network 'nowhere'.\n"
-    assert "first_free" in tenure.refused(1, "network", "create", "x", "--strategy", "best")
+    assert tenure.refused(1, "network", "create", "x", "--strategy", "best").count("first_free") == 1
+    assert "text of at least 11 characters" in tenure.refused(1, "allocate", "prod", "--mac", "aa:bb")
     assert "not known" in tenure.refused(1, "vrf", "list", "--token", "wrong")
 
 
@@ -57,6 +59,13 @@ def test_a_sentence_that_begins_with_a_value_leaves_it_as_it_is(tenure: Command)
     said = tenure.refused(1, "allocate", "prod", "--hostname", "bad_name")
     assert said.startswith("bad_name may have")
     assert tenure.refused(1, "why", "nowhere").startswith("nowhere is not an IPv4")
+    assert tenure.refused(1, "allocate", "prod", "--hostname", "bad name").startswith("'bad name' may have")
+
+
+def test_who_has_no_token_is_told_where_one_was_looked_for(tenure: Command, tmp_path: Path) -> None:
+    said = tenure.refused(1, "vrf", "list", "--data", str(tmp_path))
+    assert said.startswith(f"There is no token: {tmp_path}/admin-token cannot be read: No such file")
+    assert "--token" in said
 
 
 def test_wrong_usage_is_status_2_and_an_absent_service_3(tenure: Command) -> None:

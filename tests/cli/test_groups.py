@@ -30,6 +30,9 @@ def test_networks_subnets_and_ranges(tenure: Command) -> None:
     assert (made["model"], made["cooldown"], made["ttl"]) == ("clustered", 300, 3600)
     assert made["dhcp"]["lease_time"] == 7200
     assert made["dhcp"]["authoritative"] is False
+    changed = tenure.json("network", "set", "lab", "--dhcp-option", "mtu=1400", "--dhcp-option", "ntp_servers=none")
+    assert (changed["dhcp"]["lease_time"], changed["dhcp"]["options"]) == (7200, {"mtu": "1400"})
+    assert tenure.json("network", "set", "lab", "--dhcp-lease-time", "none")["dhcp"]["lease_time"] is None
     assert tenure.json("network", "set", "lab", "--domain", "lab.example.")["domain"] == "lab.example."
     assert tenure.json("network", "set", "lab", "--domain", "none")["domain"] is None
     assert "lab" in tenure("network", "list", "--vrf", "default")
@@ -43,6 +46,8 @@ def test_networks_subnets_and_ranges(tenure: Command) -> None:
     assert tenure.json("range", "set", made["id"], "--end", "10.9.0.149", "--note", "less")["end"] == "10.9.0.149"
     assert "less" in tenure("range", "list", "--subnet", "10.9.0.0/24")
     assert "less" in tenure("range", "show", made["id"])
+    assert "10.9.0.100-10.9.0.199" in tenure("event", "list", "--kinds", "tenure.range.created")
+    assert "0.9.10.in-addr.arpa." in tenure("event", "list", "--kinds", "tenure.zone.created")
     tenure("range", "delete", made["id"])
     assert tenure.json("subnet", "show", "10.9.0.0/24")["id"] == subnet["id"]
     tenure("subnet", "delete", "10.9.0.0/24")

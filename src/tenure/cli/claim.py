@@ -62,18 +62,18 @@ def list_(
 @app.command("show", cls=Remote, epilog=example(f"tenure claim show {_SAMPLE} --wait 30"))
 def show(
     ctx: Context,
-    claim: c.ClaimId,
+    claim: c.Which,
     wait: Annotated[int | None, Option(min=1, max=60, metavar="SECONDS", help="Until it is bound.")] = None,
 ) -> None:
     """Show a claim, open or released."""
     asked = session(ctx)
-    claims = asked.client.claims
-    c.show_claim(asked, claims.show(claim) if wait is None else claims.wait(claim, wait))
+    claims, meant = asked.client.claims, c.claim_of(asked, claim)
+    c.show_claim(asked, claims.show(meant) if wait is None else claims.wait(meant, wait))
 
 
 @app.command("delete", cls=Edit, epilog=example(f"tenure claim delete {_SAMPLE}"))
-def delete(ctx: Context, claim: c.ClaimId) -> None:
+def delete(ctx: Context, claim: c.Which) -> None:
     """Release a claim, and say no more."""
     asked = session(ctx)
-    asked.client.claims.delete(claim, **asked.edit)
+    asked.client.claims.delete(c.claim_of(asked, claim), **asked.edit)
     done(asked, f"Claim {claim}", "released")

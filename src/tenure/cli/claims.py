@@ -7,9 +7,12 @@ from typer import Argument, Option
 
 from tenure.cli import output
 from tenure.cli.remote import Session
+from tenure.errors import NotFound
 
 Network = Annotated[str, Argument(metavar="NETWORK", help="Its name or id.", show_default=False)]
-ClaimId = Annotated[str, Argument(metavar="ID", help="The claim's id.", show_default=False)]
+Which = Annotated[
+    str, Argument(metavar="CLAIM", help="Its id, its handle, or an address that it holds.", show_default=False)
+]
 OnHost = Annotated[str, Argument(metavar="HOST", help="A location of kind host.", show_default=False)]
 Handle = Annotated[str | None, Option(metavar="TEXT", help="Your own name for it: the same gets the same answer.")]
 Subnet = Annotated[str | None, Option(metavar="SUBNET", help="From this one; else the network chooses.")]
@@ -24,6 +27,30 @@ Project = Annotated[str | None, Option(metavar="PROJECT", help="Whose it is; def
 Purpose = Annotated[str | None, Option(metavar="TEXT", help="What it is for.")]
 Static = Annotated[bool, Option("--static", help="It is written into a configuration by hand.")]
 Defer = Annotated[bool, Option("--defer", help="Decide the address when the claim is bound to a host.")]
+
+
+def claim_of(asked: Session, said: str, vrf: str | None = None, project: str | None = None) -> str:
+    """The id of the claim that is meant. A claim released already is found by its id only."""
+    if len(said) == 20 and set(said) <= set("0123456789abcdef"):
+        return said
+    if _is_address(said):
+        known = asked.client.addresses.show(said, vrf=vrf)
+        if known["state"] != "allocated":
+            raise NotFound(f"Nobody holds {said}; it rests.", kind="address", name=said)
+        return str(known["claim"])
+    for claim in asked.client.claims.list(handle=said, project=project or "default"):
+        return str(claim["id"])
+    raise NotFound(f"There is no open claim {said!r}, by id, handle or address.", kind="claim", name=said)
+
+
+def _is_address(text: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def show_claim(asked: Session, claim: Mapping[str, Any]) -> None:

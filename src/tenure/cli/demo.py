@@ -81,7 +81,7 @@ def lines(told: dict[str, str], directory: Path) -> list[str]:
         "",
         f"    {tenure} allocate prod --host compute-203 --hostname hello --handle hello{where}",
         f"    {dig} hello.prod.example. A",
-        f"    {dig} -x 10.20.0.11",
+        f"    {dig} -x $({dig} hello.prod.example. A)",
         f'    curl -sS -H "Authorization: Bearer $(cat {data}/admin-token)" {told["api"]}/v1/networks/prod/capacity',
         "",
         "  Ctrl-C stops it.",

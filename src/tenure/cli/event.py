@@ -19,11 +19,19 @@ COLUMNS = ("sequence", "time", "actor", "kind", "about")
 def about(event: Mapping[str, Any]) -> str:
     """What an event is about, in a few words."""
     subject = event["subject"]
-    for name in ("ip", "claim", "machine", "zone"):
-        if subject.get(name):
-            return f"{subject[name]}" if name == "ip" else f"{name} {subject[name]}"
-    named = next((part["name"] for part in event["data"].values() if isinstance(part, dict) and "name" in part), "")
-    return str(named)
+    if subject.get("ip"):
+        return str(subject["ip"])
+    for part in event["data"].values():
+        if isinstance(part, dict) and (said := _called(part)):
+            return said
+    return next((f"{name} {subject[name]}" for name in ("claim", "machine", "zone") if subject.get(name)), "")
+
+
+def _called(part: Mapping[str, Any]) -> str:
+    """What people call a thing."""
+    if "start" in part and "end" in part:
+        return f"{part['start']}-{part['end']}"
+    return next((str(part[name]) for name in ("name", "cidr", "handle", "mac") if part.get(name)), "")
 
 
 @app.command("list", cls=Remote, epilog=example("tenure event list --kinds tenure.address.allocated --limit 20"))

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, BadParameter, Context, Exit, Option, Typer
+from typer import BadParameter, Context, Exit, Option, Typer
 
 from tenure.cli import claims as c
 from tenure.cli.group import example
 from tenure.cli.options import sent
 from tenure.cli.remote import REFUSED, Change, Edit, Session, session
-from tenure.errors import NotFound
 
 app = Typer()
 
@@ -96,23 +95,23 @@ def reserve(
     c.show_claim(asked, asked.client.claims.create(**fields, **asked.change))
 
 
-@app.command(cls=Edit, epilog=example("tenure bind 4f1d2c3b4a5968778695 compute-7"))
-def bind(ctx: Context, claim: c.ClaimId, host: c.OnHost) -> None:
+@app.command(cls=Edit, epilog=example("tenure bind nova:7f3c/port-1 compute-7"))
+def bind(ctx: Context, claim: c.Which, host: c.OnHost) -> None:
     """Decide the addresses of a pending claim near a host."""
     asked = session(ctx)
-    c.show_claim(asked, asked.client.claims.bind(claim, host, **asked.edit))
+    c.show_claim(asked, asked.client.claims.bind(c.claim_of(asked, claim), host, **asked.edit))
 
 
-@app.command(cls=Edit, epilog=example("tenure rebind 4f1d2c3b4a5968778695 compute-8"))
+@app.command(cls=Edit, epilog=example("tenure rebind 10.0.3.65 compute-8"))
 def rebind(
     ctx: Context,
-    claim: c.ClaimId,
+    claim: c.Which,
     host: c.OnHost,
     renumber: Annotated[bool, Option("--renumber", help="Take new addresses near the new host.")] = False,
 ) -> None:
     """Move a claim to another host. It keeps its addresses where the boundary is soft."""
     asked = session(ctx)
-    c.show_claim(asked, asked.client.claims.rebind(claim, host, renumber=renumber, **asked.edit))
+    c.show_claim(asked, asked.client.claims.rebind(c.claim_of(asked, claim), host, renumber=renumber, **asked.edit))
 
 
 @app.command(
@@ -123,36 +122,10 @@ def rebind(
 )
 def release(
     ctx: Context,
-    claim: Annotated[
-        str, Argument(metavar="CLAIM", help="Its id, its handle, or an address that it holds.", show_default=False)
-    ],
+    claim: c.Which,
     vrf: Annotated[str | None, Option(metavar="VRF", help="The address is of this vrf; default.")] = None,
     project: Annotated[str | None, Option(metavar="PROJECT", help="The handle is of this project; default.")] = None,
 ) -> None:
     """Give a claim's addresses back; they rest before anybody else gets them."""
     asked = session(ctx)
-    c.show_claim(asked, asked.client.claims.release(_claim_of(asked, claim, vrf, project), **asked.edit))
-
-
-def _claim_of(asked: Session, said: str, vrf: str | None, project: str | None) -> str:
-    """The id of the claim that is meant. A claim released already is found by its id only."""
-    if len(said) == 20 and set(said) <= set("0123456789abcdef"):
-        return said
-    if _is_address(said):
-        known = asked.client.addresses.show(said, vrf=vrf)
-        if known["state"] != "allocated":
-            raise NotFound(f"Nobody holds {said}; it rests.", kind="address", name=said)
-        return str(known["claim"])
-    for claim in asked.client.claims.list(handle=said, project=project or "default"):
-        return str(claim["id"])
-    raise NotFound(f"There is no open claim {said!r}, by id, handle or address.", kind="claim", name=said)
-
-
-def _is_address(text: str) -> bool:
-    from ipaddress import ip_address
-
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+    c.show_claim(asked, asked.client.claims.release(c.claim_of(asked, claim, vrf, project), **asked.edit))

@@ -6,7 +6,7 @@ from typing import Any
 from typer import Context, Typer
 
 from tenure.cli import output
-from tenure.cli.options import Thing
+from tenure.cli.options import Thing, merged
 from tenure.cli.remote import Edit, Remote, Session, session
 from tenure.client.client import Things
 
@@ -54,6 +54,16 @@ def show_one(asked: Session, thing: Any) -> None:
 def show_list(asked: Session, things: Things, columns: Sequence[str], limit: int | None, **filters: Any) -> None:
     """Print a list."""
     output.listed(columns, things.list(**filters), limit, asked.json)
+
+
+def changed(asked: Session, things: Things, name: str, fields: dict[str, Any]) -> None:
+    """Change a thing, and print it. The API takes DHCP settings as a whole: those that are not named are sent again."""
+    edit = asked.edit
+    if "dhcp" in fields:
+        known = things.show(name)
+        fields["dhcp"] = merged(known["dhcp"], fields["dhcp"])
+        edit["if_match"] = edit["if_match"] or known["revision"]
+    made(asked, things.change(name, fields, **edit))
 
 
 def made(asked: Session, thing: Any) -> None:

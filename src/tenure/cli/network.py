@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from tenure.cli.group import example, group, made, offer_delete, offer_show, show_list
+from tenure.cli.group import changed, example, group, made, offer_delete, offer_show, show_list
 from tenure.cli.options import (
     DhcpAuthoritative,
     DhcpEnabled,
@@ -101,10 +101,9 @@ def set_(
     dhcp_authoritative: DhcpAuthoritative = None,
     dhcp_option: DhcpOption = None,
 ) -> None:
-    """Change a network; `--domain none` leaves it without names. The DHCP settings are replaced as a whole."""
+    """Change a network; `--domain none` leaves it without names. `none` empties --dhcp-lease-time or a DHCP option."""
     fields = sent(locals(), leave=("network",), nullable=_NULLABLE)
-    asked = session(ctx)
-    made(asked, asked.client.networks.change(network, fields, **asked.edit))
+    changed(session(ctx), session(ctx).client.networks, network, fields)
 
 
 offer_show(app, lambda asked: asked.client.networks, "network", "prod")

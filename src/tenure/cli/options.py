@@ -22,6 +22,10 @@ def seconds(text: str) -> int:
         raise BadParameter(error.message) from None
 
 
+def _lease(text: str) -> int | str:
+    return NONE if text == NONE else seconds(text)
+
+
 Duration = Annotated[int | None, Option(metavar="DURATION", parser=seconds, show_default=False)]
 Limit = Annotated[int | None, Option(min=1, metavar="COUNT", help="How many at most; all.", show_default=False)]
 Words = Annotated[str | None, Option("--q", metavar="WORDS", help="Only those whose name or address begins so.")]
@@ -38,7 +42,7 @@ DhcpEnabled = Annotated[
     bool | None, Option("--dhcp-enabled/--no-dhcp-enabled", help="Whether DHCP serves it.", show_default=False)
 ]
 DhcpLeaseTime = Annotated[
-    int | None, Option(metavar="DURATION", parser=seconds, help="Length of a lease; 1h.", show_default=False)
+    int | None, Option(metavar="DURATION", parser=_lease, help="Length of a lease; 1h.", show_default=False)
 ]
 DhcpAuthoritative = Annotated[
     bool | None,
@@ -86,4 +90,13 @@ def _dhcp(fields: dict[str, Any]) -> dict[str, Any]:
     for name, _, value in pairs:
         said = value.split(",") if "," in value and not value.startswith("hex:") else value
         options[name] = said
+    if fields.get("lease_time") == NONE:
+        fields["lease_time"] = None
     return {**fields, "options": options} if options else fields
+
+
+def merged(dhcp: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
+    """DHCP settings with new ones: what is not named stays, and an option that is `none` goes."""
+    known = dhcp or {}
+    options = {**known.get("options", {}), **new.get("options", {})}
+    return {**known, **new, "options": {name: value for name, value in options.items() if value != NONE}}

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from tenure.client.client import Client, connect
 from tenure.client.problems import AnswerLost, Unreachable
-from tenure.errors import TenureError
+from tenure.errors import NotPermitted, TenureError
 
 REFUSED: Final = 1
 WRONG_USAGE: Final = 2
@@ -41,6 +41,7 @@ class Session:
         self.dry_run = bool(options.get("dry_run"))
         self.if_match: int | None = options.get("if_match")
         self._options = options
+        self._missing = ""
 
     @cached_property
     def client(self) -> Client:
@@ -88,8 +89,16 @@ class Session:
             return str(said)
         try:
             return (self.data / _ADMIN_TOKEN).read_text("ascii").strip()
-        except OSError:
+        except OSError as error:
+            self._missing = f"{self.data / _ADMIN_TOKEN} cannot be read: {error.strerror}"
             return None
+
+    def explained(self, error: TenureError) -> TenureError:
+        """An error as it concerns who typed the command: who sent no token hears where one was looked for."""
+        if isinstance(error, NotPermitted) and self._missing:
+            advice = "say --token or TENURE_TOKEN, or with --data where the service on this machine has its data"
+            return NotPermitted(f"There is no token: {self._missing}; {advice}.")
+        return error
 
     @property
     def _file(self) -> str | None:
@@ -187,7 +196,7 @@ class Remote(TyperCommand):
         except (Unreachable, AnswerLost) as error:
             raise complained(error, NO_ANSWER) from None
         except TenureError as error:
-            raise complained(error, WRONG_USAGE if "setting" in error.facts else REFUSED) from None
+            raise complained(ctx.obj.explained(error), WRONG_USAGE if "setting" in error.facts else REFUSED) from None
 
 
 class Change(Remote):
@@ -210,9 +219,10 @@ def complained(error: TenureError, status: int) -> Exit:
 
 def sentence(error: TenureError) -> str:
     """An error in words: its sentence, and what would be right where that can be listed."""
-    allowed = error.facts.get("allowed")
-    more = f" Allowed: {', '.join(map(str, allowed))}." if isinstance(allowed, list) and allowed else ""
     said = error.message
+    allowed = error.facts.get("allowed")
+    listed = ", ".join(map(str, allowed)) if isinstance(allowed, list) else ""
+    more = f" Allowed: {listed}." if listed and listed not in said else ""
     if said.split(" ")[0].isalpha() and not said.startswith(str(error.facts.get("value", " "))):
         said = said[:1].upper() + said[1:]  # but a value, a file or a field that it begins with stays as it is
     return said.rstrip(".") + "." + more

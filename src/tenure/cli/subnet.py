@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from tenure.cli.group import example, group, made, offer_delete, offer_show, show_list
+from tenure.cli.group import changed, example, group, made, offer_delete, offer_show, show_list
 from tenure.cli.options import (
     DhcpAuthoritative,
     DhcpEnabled,
@@ -75,13 +75,12 @@ def set_(
     dhcp_authoritative: DhcpAuthoritative = None,
     dhcp_option: DhcpOption = None,
 ) -> None:
-    """Change a subnet; `none` empties --gateway, --dns-servers or --locations."""
+    """Change a subnet; `none` empties --gateway, --dns-servers, --locations, --dhcp-lease-time or a DHCP option."""
     fields = sent(locals(), leave=("subnet",), nullable=("gateway",))
     for name in ("dns_servers", "locations"):
         if fields.get(name) == ["none"]:
             fields[name] = []
-    asked = session(ctx)
-    made(asked, asked.client.subnets.change(subnet, fields, **asked.edit))
+    changed(session(ctx), session(ctx).client.subnets, subnet, fields)
 
 
 offer_show(app, lambda asked: asked.client.subnets, "subnet", "10.0.3.0/24")
