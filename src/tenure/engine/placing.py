@@ -224,7 +224,8 @@ def _named(draft: Draft, claim: Claim, network: Network) -> tuple[Space, int]:
     version = 6 if ":" in address else 4
     space = draft.state.space_at(network.vrf, version, number)
     if space is None or space.subnet.network != network.id or request.subnet not in (None, space.subnet.id):
-        raise InvalidValue(f"{address} is in no subnet that was asked for", pointer="/address", value=address)
+        where = "that subnet" if request.subnet else f"any subnet of network {network.name}"
+        raise InvalidValue(f"{address} is not in {where}", pointer="/address", value=address)
     _may_be_there(draft, claim, network, space, number)
     if space.is_used(number):
         raise AlreadyAllocated(f"{address} belongs to another handle", address=address)
@@ -232,8 +233,9 @@ def _named(draft: Draft, claim: Claim, network: Network) -> tuple[Space, int]:
         raise Conflict(f"{address} {_kept_for(space, number)}", address=address, pointer="/address")
     resting = space.resting.get(number)
     if resting is not None and not request.during_cooldown:
+        until = resting.isoformat(timespec="seconds").replace("+00:00", "Z")
         raise Conflict(
-            f"{address} rests until {resting.isoformat()}; during_cooldown takes it all the same",
+            f"{address} rests until {until}; during_cooldown takes it all the same",
             address=address,
             cooling_until=resting.isoformat(),
         )
@@ -282,16 +284,17 @@ def _placed(draft: Draft, claim: Claim, space: Space, number: int) -> Why:
 def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, spaces: Iterable[Space]) -> Exhausted:
     elsewhere = sum(s.available for s in draft.state.rooms.all(network.id, version))
     host = "no host" if claim.host is None else draft.state.locations[claim.host].name
+    near = "" if claim.host is None else f" for {host}"
     if not draft.state.families[network.id, version]:
         barrier = f"it has no IPv{version} subnet"
     elif not elsewhere:
         barrier = "all its addresses are in use, reserved or resting"
     elif any(True for _ in spaces):
-        barrier = f"the boundary is {network.boundary}, and of {elsewhere} available none is in a block of {host}"
+        barrier = f"the boundary is {network.boundary}, and of {elsewhere} available none is in a block that it may use"
     else:
         barrier = f"{elsewhere} are available, but in no subnet that may serve it"
     return Exhausted(
-        f"network {network.name} has no IPv{version} address for {host}: {barrier}",
+        f"network {network.name} has no IPv{version} address{near}: {barrier}",
         network=network.name,
         family=f"v{version}",
         host=host,

@@ -197,7 +197,8 @@ def _room_for(draft: Draft, network: Network, prefix: Prefix, but: Space | None)
         if other.subnet.network != network.id or (other.first, other.prefix_length) == (first, length):
             name = draft.state.networks[other.subnet.network].name
             raise Overlap(
-                f"{prefix} crosses {other.subnet.cidr} of network {name}",
+                f"{prefix} crosses {other.subnet.cidr} of network {name}; "
+                "a subnet may lie in a larger one of its own network, and nowhere else",
                 **{"with": other.subnet.cidr, "network": name, "pointer": "/cidr"},
             )
         if other.prefix_length < length:

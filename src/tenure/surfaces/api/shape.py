@@ -4,6 +4,7 @@ msgspec decodes fast and stops at the first fault with a path that leaves out
 list positions. Only when it refuses, the value is walked here, and every fault is named.
 """
 
+import re
 import types
 import typing
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from tenure.errors import InvalidValue
 
 _MOST_FAULTS = 20
 _LONGEST_SHOWN = 64
+_OF_LENGTH = re.compile("`str` of length (>=|<=) ([0-9]+)")
+_BOUNDS = {">=": "at least", "<=": "at most"}
 
 LATER: dict[type, frozenset[str]] = {}
 """Fields of each schema that a later release implements: refused by name until then."""
@@ -137,7 +140,8 @@ def _reworded(message: str, shape: Any) -> str:
     for meta in _metas(shape):
         if meta.pattern is not None and "matching regex" in expected:
             return f"must be {meta.description or 'text of the form ' + meta.pattern}"
-    return "must be " + expected.removeprefix("Expected ").replace(", got", ", not")
+    said = "must be " + expected.removeprefix("Expected ").replace(", got", ", not")
+    return _OF_LENGTH.sub(lambda found: f"text of {_BOUNDS[found[1]]} {found[2]} characters", said)
 
 
 def _metas(shape: Any) -> Iterator[msgspec.Meta]:
