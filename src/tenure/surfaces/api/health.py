@@ -68,7 +68,7 @@ async def readyz(asked: Asked) -> Response:
     notes: list[str] = []
     if backing.readiness is not None:
         more, notes = await backing.readiness()
-        reasons += more
+        reasons += [each for each in more if each not in reasons]
     return answer(Ready(not reasons, reasons, notes), 503 if reasons else 200)
 
 
