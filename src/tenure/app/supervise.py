@@ -211,7 +211,8 @@ class Household:
             lines.append(f"dhcp {', '.join(settings.dhcp4)}")
         elif "dhcp" in settings.roles:
             lines.append("dhcp off (name an interface with --dhcp4)")
-        lines.append(f"data {settings.data}  (admin token in {ADMIN_TOKEN})")
+        token = f"  (admin token in {ADMIN_TOKEN})" if (settings.directory / ADMIN_TOKEN).exists() else ""
+        lines.append(f"data {settings.data}{token}")
         return [*lines, "ready"]
 
 
