@@ -15,7 +15,7 @@ SITE = Path(__file__).parents[2] / "examples" / "site"
 
 
 def test_a_table_has_its_columns_in_any_order_and_empty_ones_are_none() -> None:
-    read = csv_file.read("m.csv", "rack, hostname,ip,mac\nr1,vm-1,10.0.0.5,5254.000A.0B0C\n\n,vm-2,2001:DB8::5,\n")
+    read = csv_file.read("m.csv", "Rack, hostname,IP,mac\nr1,vm-1,10.0.0.5,5254.000A.0B0C\n\n,vm-2,2001:DB8::5,\n")
     assert read.faults == []
     assert read.rows == [
         Row("m.csv, row 2", "10.0.0.5", "52:54:00:0a:0b:0c", ("vm-1",), rack="r1"),

@@ -31,7 +31,7 @@ def read(name: str, text: str) -> Reading:
             if not any(values):
                 continue
             if not header:
-                header = values
+                header = [value.lower() for value in values]
                 reading.faults += _header_faults(name, header)
                 if reading.faults:
                     break
