@@ -13,7 +13,7 @@ DATA ?= tenure-data
 words:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## */\1\t/' | expand -t 14
 
-run: $(STAMP)  ## the product with a sample site, in ./tenure-data (DHCP4=IFACE turns DHCP on)
+run: $(STAMP)  ## the product with a sample site, in ./tenure-data (API=ADDR:PORT, DNS=ADDR:PORT, DHCP4=IFACE)
 	@$(BIN)/tenure demo --data $(DATA) $(if $(DHCP4),--dhcp4 $(DHCP4)) $(if $(API),--api $(API)) $(if $(DNS),--dns $(DNS))
 
 test: $(STAMP) packages  ## everything CI runs: formatting, lint, types, contracts, all functional proofs
