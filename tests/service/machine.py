@@ -201,6 +201,10 @@ class Machine(RuleBasedStateMachine):
         """A DHCP client is offered an address, and may take it. An offer alone changes nothing but a pending claim."""
         client = Client(mac=mac, hostname=name)
         offered = self.answer(u.LeaseOffer(client=client, place=LINK))
+        if isinstance(offered, Failure):  # its pending claim cannot be bound: no room, or its name was taken meanwhile
+            assert offered.code in {"exhausted", "conflict"}, offered
+            assert mac in {self.asked[handle].mac for handle in self.waiting}
+            return
         assert isinstance(offered, Leased)
         self._refresh()
         if offered.lease is None:
@@ -237,7 +241,7 @@ class Machine(RuleBasedStateMachine):
     def crash(self) -> None:
         """The node's memory is gone; another opens the same ledger."""
         self.world.nodes.remove(self.node)
-        self.node.store.close()
+        self.node.die()
         self.node = self.world.node("one", self.wrap)
         self.views = self._loaded()
 

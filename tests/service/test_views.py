@@ -270,7 +270,9 @@ def test_a_view_whose_ledger_died_stays_as_good_as_it_was(tmp_path: Path) -> Non
                         await screen.news.wait()
                 screen.settled.clear()
                 child.kill()
-                select.select([watched], [], [])
+                ended = select.poll()
+                ended.register(watched, select.POLLIN)
+                ended.poll()
                 os.close(watched)
             finally:
                 child.kill()

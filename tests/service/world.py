@@ -160,6 +160,11 @@ class Node:
         assert self.names.zones == contents
         assert self.names.serials == self.writer.memory.serials
 
+    def die(self) -> None:
+        """As a kill does: what only memory knows is not written down. Idempotent."""
+        self.store.close()
+        self.witness.drop()
+
     def stop(self) -> None:
         """As `serve` does when it ends."""
         self.writer.stop()
@@ -220,7 +225,7 @@ class World:
     def close(self) -> None:
         """Let go of everything."""
         for node in self.nodes:
-            node.store.close()
+            node.die()
 
 
 def submission(use: u.Use, **circumstances: Any) -> u.Submission:

@@ -79,10 +79,16 @@ class Witness:
             self._saved_at = now
 
     def close(self) -> None:
-        """Write what is unwritten and let go of the file."""
+        """Write what is unwritten and let go of the file. Idempotent."""
         if self._unsaved:
             self._write_serials()
-        os.close(self._file)
+        self.drop()
+
+    def drop(self) -> None:
+        """Let go of the file and write nothing, as a process does that is killed. Idempotent."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
     def _write_serials(self) -> None:
         written = self._serials_path.with_suffix(".new")
