@@ -125,6 +125,7 @@ def test_watch_follows_from_a_place(tenure: Command) -> None:
     position = _position(tenure, last)
     event = tenure.json("watch", "--after", position, "--count", "1")
     assert (event["sequence"], event["kind"]) == (last + 1, "tenure.vrf.created")
+    assert tenure.json("event", "list", "--after", str(last), "--limit", "1") == [event]
     assert name in tenure("watch", "--after", position, "--count", "1", "--kinds", "tenure.vrf.created")
     assert "new epoch" in tenure.refused(1, "watch", "--after", "other:1", "--count", "1")
 

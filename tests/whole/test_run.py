@@ -51,7 +51,7 @@ def _check_lines(running: Running) -> str:
     allocate, forward, reverse, curl = running.lines
     ip = running.typed(allocate).partition("/")[0]
     assert running.typed(forward).split() == [ip]
-    assert running.typed(reverse).split() == ["compute-101.prod.example."]
+    assert running.typed(reverse).split() == ["hello.prod.example."]
     assert json.loads(running.typed(curl))["v4"]["in_use"] == 121
     return ip
 

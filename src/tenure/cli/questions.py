@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typer import Argument, BadParameter, Context, Option, Typer
 
 from tenure.cli import output
-from tenure.cli.event import about
+from tenure.cli.event import After, about, position_of
 from tenure.cli.group import example
 from tenure.cli.options import InVrf, Ip
 from tenure.cli.remote import Remote, session
@@ -98,13 +98,13 @@ def _figure(number: int) -> str | int:
 @app.command(cls=Remote, epilog=example("tenure watch --kinds tenure.address.allocated,tenure.address.released"))
 def watch(
     ctx: Context,
-    after: Annotated[str | None, Option(metavar="EPOCH:SEQUENCE", help="From this place on; from now.")] = None,
+    after: After = None,
     kinds: Annotated[str | None, Option(metavar="KIND,…", help="Only of these kinds.")] = None,
     count: Annotated[int | None, Option(min=1, metavar="COUNT", help="End after this many; never.")] = None,
 ) -> None:
-    """Follow the ledger: each event as soon as it is recorded, until Ctrl-C. With --json one value a line."""
+    """Follow the ledger from now on: each event as soon as it is recorded, until Ctrl-C; --json: one value a line."""
     asked = session(ctx)
-    after = after or asked.client.now()
+    after = position_of(asked, after) or asked.client.now()
     try:
         for number, event in enumerate(asked.client.follow(after, kinds=kinds), 1):
             _say(event, asked.json)
