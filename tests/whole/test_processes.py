@@ -55,7 +55,7 @@ def test_the_first_start_makes_a_space_and_an_administrator_once(tmp_path: Path)
     with Serving(data) as first:
         token = data / "admin-token"
         secret = token.read_text()
-        assert secret.startswith("tnr_") and stat.S_IMODE(token.stat().st_mode) == 0o600
+        assert secret.startswith("tenure_") and stat.S_IMODE(token.stat().st_mode) == 0o600
         assert stat.S_IMODE(data.stat().st_mode) == 0o700
         with first.client() as client:
             assert [vrf["name"] for vrf in client.get("/v1/vrfs").json()["items"]] == ["default"]

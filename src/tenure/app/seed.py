@@ -1,10 +1,8 @@
 """The first start: an address space and an administrator, once, whichever node comes first."""
 
 import asyncio
-import hashlib
 import os
 import re
-import secrets
 from pathlib import Path
 from typing import Final
 
@@ -12,10 +10,10 @@ from tenure.app.directory import ADMIN_TOKEN, keep_names
 from tenure.errors import NotPermitted
 from tenure.model.answers import Failure
 from tenure.model.uses import CreateToken, CreateVrf, Submission, Together
+from tenure.service.access import digest_of, fresh_secret
 from tenure.service.door import Submit
 from tenure.service.frames import error_of
 
-_PREFIX: Final = "tnr_"
 _TOKEN: Final = re.compile(rb"[!-~]{16,255}")
 
 
@@ -33,7 +31,7 @@ async def seed(submit: Submit, directory: Path) -> None:
     secret = _secret(path)
     uses = (
         CreateVrf(name="default"),
-        CreateToken(name="admin", role="admin", digest=hashlib.sha256(secret.encode()).digest()),
+        CreateToken(name="admin", role="admin", digest=digest_of(secret)),
     )
     asked = Submission(use=Together(uses=uses), actor="tenure", source="first start")
     (reply,) = await asyncio.wrap_future(submit([asked]))
@@ -60,7 +58,7 @@ def _secret(path: Path) -> str:
     try:
         if path.exists():
             return _left(path)
-        secret = _PREFIX + secrets.token_urlsafe(32)
+        secret = fresh_secret()
         _write(path, secret)
     except OSError as error:
         raise NotPermitted(f"The admin token {path} cannot be used: {error.strerror}.") from None

@@ -1,10 +1,10 @@
 """What this process remembers of committed state, until the feed says that it changed."""
 
-import hashlib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from tenure.model.access import Token
+from tenure.service.access import digest_of
 from tenure.store.interface import Seen
 from tenure.surfaces.api.problems import Unauthenticated
 
@@ -65,7 +65,7 @@ class Tokens:
         scheme, _, secret = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not secret.strip():
             raise Unauthenticated("Send Authorization: Bearer and a token.")
-        digest = hashlib.sha256(secret.strip().encode()).digest()
+        digest = digest_of(secret.strip())
         known = self._known.get(digest)
         return known if known is not None else await self._look_up(digest)
 

@@ -1,7 +1,5 @@
 """Tokens: who may ask. A secret is shown once, when its token is made; only its SHA-256 is kept."""
 
-import hashlib
-import secrets
 from datetime import datetime
 
 import msgspec
@@ -11,6 +9,7 @@ from tenure.model.access import Token
 from tenure.model.answers import Made
 from tenure.model.policy import Role
 from tenure.model.uses import CreateToken, RevokeToken
+from tenure.service.access import digest_of, fresh_secret
 from tenure.store.interface import Page, Reads
 from tenure.surfaces.api.inventory import found
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
@@ -19,8 +18,6 @@ from tenure.surfaces.api.schemas import Page as PageOut
 from tenure.surfaces.api.shape import LATER
 
 NOUN = Noun("tokens")
-
-_BYTES = 32
 
 
 class TokenIn(Input):
@@ -72,9 +69,8 @@ def _out(token: Token) -> TokenOut:
 )
 async def create(asked: Asked) -> Response:
     """Make a token; its secret is in this answer and nowhere else."""
-    secret = "tenure_" + secrets.token_urlsafe(_BYTES)
-    digest = hashlib.sha256(secret.encode()).digest()
-    reply = await asked.submit(CreateToken(name=asked.body.name, role=asked.body.role, digest=digest))
+    secret = fresh_secret()
+    reply = await asked.submit(CreateToken(name=asked.body.name, role=asked.body.role, digest=digest_of(secret)))
     assert isinstance(reply.answer, Made)
     token = reply.answer.token
     assert token is not None
