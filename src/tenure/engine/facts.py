@@ -126,29 +126,29 @@ class Facts:
         return [self._take(image) for image in found]
 
     def _take(self, image: Image) -> Undo:
-        at = (image.table, image.key)
-        before = self.net.get(at)
-        net(self.net, image)
+        table, key, row, new = image
+        before = net(self.net, image)
         old = None
-        indexed = image.table in _INDEXES
+        indexed = table in _INDEXES
         if indexed:
-            old = self._known(image)
-            _replace(self, image.table, old, image.row)
+            # What is new was not known before; to look would cost each claim three look-ups.
+            old = None if new else self._known(table, key)
+            _replace(self, table, old, row)
 
         def undo() -> None:
             if indexed:
-                _replace(self, image.table, image.row, old)
+                _replace(self, table, row, old)
             if before is None:
-                del self.net[at]
+                del self.net[table, key]
             else:
-                self.net[at] = before
+                self.net[table, key] = before
 
         return undo
 
-    def _known(self, image: Image) -> Any:
-        if image.table == "attachments":
-            return self.attached.get(image.key[0], {}).get(image.key[1])
-        return getattr(self, image.table).get(image.key[0])
+    def _known(self, table: str, key: Key) -> Any:
+        if table == "attachments":
+            return self.attached.get(key[0], {}).get(key[1])
+        return getattr(self, table).get(key[0])
 
 
 def _replace(facts: Facts, table: str, old: Any, new: Any) -> None:

@@ -26,11 +26,15 @@ def images(event: e.Event) -> tuple[Image, ...]:
     return _IMAGES[type(event)](event)
 
 
-def net(table: dict[tuple[str, Key], Image], image: Image) -> None:
-    """Fold `image` into the net of a batch: one image a key, the last row, new if the first was new."""
+def net(table: dict[tuple[str, Key], Image], image: Image) -> Image | None:
+    """Fold `image` into the net of a batch: one image a key, the last row, new if the first was new.
+
+    Returns what the net had for its key before.
+    """
     at = (image.table, image.key)
     before = table.get(at)
     table[at] = image if before is None else image._replace(new=before.new)
+    return before
 
 
 def _created(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:

@@ -338,10 +338,12 @@ class Writer:
 def fresh_ids(chance: random.Random, clock: Clock) -> Iterator[str]:
     """Ids of 20 hexadecimal digits, without end: milliseconds, a count, and luck.
 
-    They begin with the time, so that what is made together lies together in the store's indexes;
-    within a millisecond they are counted, and nodes differ by 20 random bits.
+    They begin with the time (looked at for every 64th), so that what is made together lies together in the
+    store's indexes; then they are counted, and nodes differ by 20 random bits.
     """
     count = chance.getrandbits(16)
     while True:
-        count = (count + 1) & 0xFFFF
-        yield f"{int(clock.now().timestamp() * 1000):011x}{count:04x}{chance.getrandbits(20):05x}"
+        began = f"{int(clock.now().timestamp() * 1000):011x}"
+        for _ in range(64):
+            count = (count + 1) & 0xFFFF
+            yield f"{began}{count:04x}{chance.getrandbits(20):05x}"

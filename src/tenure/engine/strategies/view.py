@@ -73,4 +73,4 @@ class View:
 
 def first_of(slices: Slices | None) -> Slice | None:
     """The first of an index of blocks: the one that has been in it longest."""
-    return next(iter(slices.values())) if slices else None
+    return slices[next(iter(slices))] if slices else None
