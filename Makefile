@@ -42,7 +42,7 @@ bench: $(STAMP)  ## measure allocation (long); results in bench/out
 fuzz: $(STAMP)  ## feed the codecs and the state machine random input for MINUTES (60)
 	@FUZZ_MINUTES=$(MINUTES) $(BIN)/pytest -q --timeout=0 -m fuzz tests
 
-test-faults: $(STAMP)  ## planted faults, each caught by its test; and kills, cuts and restores by the dozen (long)
+test-faults: $(STAMP)  ## planted faults, each caught by its test; and many more kills, cuts and calls than in `test` (long)
 	@$(BIN)/pytest -q -m "faults or long" tests
 
 packages:

@@ -184,11 +184,6 @@ class State:
         found = self.names.get(("zone" + vrf, name))
         return None if found is None else self.zones[found]
 
-    def forward_zone(self, network: str) -> Zone | None:
-        """The zone that a network's names are in."""
-        value = self.networks[network]
-        return None if value.domain is None else self.zone_named(value.vrf, value.domain)
-
     def spaces(self, network: str, version: int | None = None) -> list[Space]:
         """A network's subnets of one family (None: both), in the order in which they were made."""
         found = (self.subnets[s] for s in self.of_network.get(network, ()))
