@@ -85,7 +85,7 @@ def check_blocks(world: World, space: Any, free: set[int]) -> None:
     spans: dict[bool, list[Span]] = {True: [], False: []}
     for block in rows:
         prefix = parse_prefix(block.cidr)
-        spans[block.rack].append((int(prefix[0]), int(prefix[-1])))
+        spans[block.kind != "host"].append((int(prefix[0]), int(prefix[-1])))
     for found in spans.values():
         found.sort()
         assert all(a[1] < b[0] for a, b in pairwise(found)), "blocks overlap"

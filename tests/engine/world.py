@@ -81,7 +81,7 @@ class Tables:
         return self.all("zones")
 
     def blocks(self) -> Iterator[Any]:
-        return iter(sorted(self.all("blocks"), key=lambda block: not block.rack))
+        return iter(sorted(self.all("blocks"), key=lambda block: block.kind == "host"))
 
     def held(self, now: datetime) -> Iterator[tuple[str, int, bool, datetime | None]]:
         for row in self.all("allocations"):

@@ -10,6 +10,7 @@ from tenure.model import events as e
 from tenure.model.answers import HeldAddress, Holding
 from tenure.model.holding import Allocation, Claim
 from tenure.model.placement import Block
+from tenure.model.policy import BlockKind
 from tenure.net.addresses import number_of, prefix_text
 
 DECLINED_REST = timedelta(hours=24)
@@ -93,6 +94,6 @@ def _tidy(draft: Draft, allocation: Allocation) -> None:
         draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, None)))
 
 
-def as_block(space: Space, first: int, length: int, owner: str | None, *, rack: bool = False) -> Block:
+def as_block(space: Space, first: int, length: int, owner: str | None, kind: BlockKind = "host") -> Block:
     """The value of a block of this subnet."""
-    return Block(space.subnet.id, prefix_text(space.version, first, length), owner, rack)
+    return Block(space.subnet.id, prefix_text(space.version, first, length), owner, kind)

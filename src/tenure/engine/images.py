@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tenure.model import events as e
+from tenure.model.placement import Block
 
 Key = tuple[str, ...]
 
@@ -83,18 +84,31 @@ def _promised(event: e.LeasePromised) -> tuple[Image, ...]:
     return (Image("allocations", (event.allocation.id,), event.allocation),)
 
 
-def _block_key(event: e.BlockOwned | e.BlockSurrendered) -> Key:
+def _block_key(block: Block) -> Key:
     # The owner is part of the key, so that a change of owner closes one row and opens another.
-    block = event.block
-    return (block.subnet, block.cidr, "rack" if block.rack else "host", "-" if block.owner is None else block.owner)
+    return (block.subnet, block.cidr, block.kind, "-" if block.owner is None else block.owner)
 
 
 def _owned(event: e.BlockOwned) -> tuple[Image, ...]:
-    return (Image("blocks", _block_key(event), event.block, new=True),)
+    return (Image("blocks", _block_key(event.block), event.block, new=True),)
 
 
 def _surrendered(event: e.BlockSurrendered) -> tuple[Image, ...]:
-    return (Image("blocks", _block_key(event), None),)
+    return (Image("blocks", _block_key(event.block), None),)
+
+
+def _resized(event: e.BlockResized) -> tuple[Image, ...]:
+    return (
+        Image("blocks", _block_key(event.before), None),
+        Image("blocks", _block_key(event.block), event.block, new=True),
+    )
+
+
+def _rebound(event: e.ClaimRebound) -> tuple[Image, ...]:
+    return (
+        Image("claims", (event.claim.id,), event.claim),
+        *(Image("allocations", (a.id,), a) for a in event.allocations),
+    )
 
 
 def _none(event: e.EpochStarted | e.AddressDisputed) -> tuple[Image, ...]:
@@ -111,6 +125,7 @@ _IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
     e.NetworkCreated: _created("networks", "network"),
     e.NetworkChanged: _changed("networks", "network"),
     e.NetworkDeleted: _deleted("networks", "network"),
+    e.NetworkBudgetCrossed: _changed("networks", "network"),
     e.SubnetCreated: _created("subnets", "subnet"),
     e.SubnetChanged: _changed("subnets", "subnet"),
     e.SubnetDeleted: _deleted("subnets", "subnet"),
@@ -128,9 +143,11 @@ _IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
     e.ZoneDeleted: _deleted("zones", "zone"),
     e.BlockOwned: _owned,
     e.BlockSurrendered: _surrendered,
+    e.BlockResized: _resized,
     e.ClaimDeferred: _created("claims", "claim"),
     e.ClaimBound: _changed("claims", "claim"),
-    e.ClaimRebound: _changed("claims", "claim"),
+    e.ClaimRebound: _rebound,
+    e.ClaimSettled: _changed("claims", "claim"),
     e.ClaimReleased: _changed("claims", "claim"),
     e.AddressAllocated: _allocated,
     e.AddressReleased: _released,

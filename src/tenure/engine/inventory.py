@@ -211,7 +211,7 @@ def _leave(draft: Draft, space: Any, owner: str) -> None:
         if space.held_in(block):
             draft.record(e.BlockOwned(block=as_block(space, block.first, block.length, None)))
     for region in [r for r in space.regions.values() if r.owner == owner]:
-        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, owner, rack=True)))
+        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, owner, "rack")))
 
 
 def create_network(use: CreateNetwork, draft: Draft) -> Made:

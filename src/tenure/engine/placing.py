@@ -14,6 +14,7 @@ from tenure.model import events as e
 from tenure.model.addressing import Network
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.placement import ROOT, Look
+from tenure.model.policy import reach_of
 from tenure.net.addresses import number_of, parse_prefix, text_of
 
 
@@ -31,7 +32,7 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
         return
     wish = wish_of(draft, claim.host, network)
     spaces = _Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
-    view = View(spaces, lambda owner: _place_name(draft, owner))
+    view = View(spaces, lambda owner: _place_name(draft, owner), draft.moment.now, draft.moment.seed)
     found = _choose(draft, network, wish, view)
     if found is None:
         raise _exhausted(draft, claim, network, version, spaces)
@@ -168,8 +169,9 @@ def _wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | N
 
 def wish_of(draft: Draft, host: str | None, network: Network) -> Wish:
     """What a strategy is told of where an address is wanted."""
-    path, rack = draft.state.way_up(host)
-    return Wish(host or ROOT, rack, path, network.boundary)
+    path, rack, areas = draft.state.way_up(host)
+    name = "" if host is None else draft.state.locations[host].name
+    return Wish(host or ROOT, rack, path, reach_of(network.boundary), name, areas, network.prefer)
 
 
 class _Serving:
@@ -208,12 +210,12 @@ def _choose(draft: Draft, network: Network, wish: Wish, view: View) -> tuple[Spa
 
 
 def _take(draft: Draft, space: Space, candidate: Candidate, view: View) -> int | None:
-    for block in candidate.take:
-        view.took(block)
-        draft.record(e.BlockOwned(block=block))
-    if candidate.number is not None or not candidate.take:
+    for step in candidate.steps:
+        view.did(step)
+        draft.record(step)
+    if candidate.number is not None or not candidate.steps:
         return candidate.number
-    prefix = parse_prefix(candidate.take[-1].cidr)
+    prefix = parse_prefix(candidate.steps[-1].block.cidr)
     return space.pick(space.blocks[int(prefix.network_address), prefix.prefixlen])
 
 

@@ -236,14 +236,14 @@ def _block_surrendered(state: "State", event: e.BlockSurrendered) -> Undo:
 def _own(state: "State", block: Block) -> None:
     space = state.subnets[block.subnet]
     prefix = parse_prefix(block.cidr)
-    own = space.own_region if block.rack else space.own_block
+    own = space.own_block if block.kind == "host" else space.own_region
     own(int(prefix.network_address), prefix.prefixlen, block.owner)
 
 
 def _lose(state: "State", block: Block) -> None:
     space = state.subnets[block.subnet]
     prefix = parse_prefix(block.cidr)
-    lose = space.lose_region if block.rack else space.lose_block
+    lose = space.lose_block if block.kind == "host" else space.lose_region
     lose(int(prefix.network_address), prefix.prefixlen)
 
 
@@ -357,6 +357,7 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.NetworkCreated: _put("network"),
     e.NetworkChanged: _network_changed,
     e.NetworkDeleted: _drop("network"),
+    e.NetworkBudgetCrossed: _put("network"),
     e.SubnetCreated: _subnet_created,
     e.SubnetChanged: _subnet_changed,
     e.SubnetDeleted: _subnet_dropped,
@@ -377,6 +378,7 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.ClaimDeferred: _claim_deferred,
     e.ClaimBound: _claim_bound,
     e.ClaimRebound: _claim_rebound,
+    e.ClaimSettled: _nothing,
     e.ClaimReleased: _claim_released,
     e.AddressAllocated: _allocated,
     e.AddressReleased: _released,

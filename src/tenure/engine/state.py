@@ -24,6 +24,7 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
 from tenure.model.holding import Claim
 from tenure.model.placement import ROOT, Block
+from tenure.model.policy import BlockKind
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_prefix
 
@@ -58,6 +59,10 @@ class TallyRow(Protocol):
 
 HeldRow = tuple[str, int, bool, datetime | None]
 """Subnet id, address, whether it is a lease, and the end of its rest (None while it is held)."""
+
+
+WayUp = tuple[tuple[str, ...], str, tuple[tuple[BlockKind, str], ...]]
+"""Ids of a location and everything above it; its rack's; and kind and id of rack, site and region."""
 
 
 StrayRow = tuple[str, int, int, datetime]
@@ -143,7 +148,7 @@ class State:
         self.offers = Offers(self.subnets)
         self.strays = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}
-        self._routes: dict[str | None, tuple[tuple[str, ...], str]] = {}
+        self._ways: dict[str | None, WayUp] = {}
         self._ends: Ends = []
         self._made = 0
 
@@ -170,13 +175,14 @@ class State:
             location = place.parent
         return found
 
-    def way_up(self, location: str | None) -> tuple[tuple[str, ...], str]:
-        """Ids of a location and everything above it, nearest first; and of its rack ("" if none). Kept at hand."""
-        found = self._routes.get(location)
+    def way_up(self, location: str | None) -> WayUp:
+        """Ids of a location and everything above it, nearest first; its rack ("" if none); its areas. Kept at hand."""
+        found = self._ways.get(location)
         if found is None:
             path = self.path(location)
             rack = next((place.id for place in path if place.kind == "rack"), ROOT)
-            found = self._routes[location] = (tuple([place.id for place in path]), rack)
+            areas = tuple([(place.kind, place.id) for place in path if place.kind != "host"])
+            found = self._ways[location] = (tuple([place.id for place in path]), rack, areas)
         return found
 
     def zone_named(self, vrf: str, name: str) -> Zone | None:
@@ -296,7 +302,7 @@ class State:
 
     def put_location(self, location: Location) -> None:
         """Know a location."""
-        self._routes.clear()
+        self._ways.clear()
         self.locations[location.id] = location
         self.names["location", location.name] = location.id
         self.children.setdefault(location.parent, {})[location.id] = None
@@ -305,7 +311,7 @@ class State:
 
     def drop_location(self, location: Location) -> None:
         """Know a location no longer."""
-        self._routes.clear()
+        self._ways.clear()
         del self.locations[location.id]
         del self.names["location", location.name]
         del self.children[location.parent][location.id]

@@ -2,7 +2,16 @@
 
 import msgspec
 
-from tenure.model.policy import Boundary, Dhcp, NetworkModel, RangeRole, ReverseMode, StrategyName
+from tenure.model.policy import (
+    Boundaries,
+    Boundary,
+    Dhcp,
+    NetworkModel,
+    Prefer,
+    RangeRole,
+    ReverseMode,
+    StrategyName,
+)
 
 
 class Vrf(msgspec.Struct, frozen=True):
@@ -23,6 +32,10 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
         domain: The forward zone, absolute and lower case with its trailing dot, or None for no names.
         block_length_v4: Length of a host block; None takes the default (28, or the subnet's if longer).
         rack_block_length_v4: Length of a rack block; None follows from the subnet's length.
+        prefer: Where a route hurts less when blocks run short: `spine` borrows of the rack's hosts before
+            the rack takes more space, `fabric` the other way round.
+        route_budget: Routes that the spine's table may hold for this network; None for no budget.
+        over_budget: Whether it holds more; said by the engine, never by a caller.
         overcommit: Deferred claims are accepted without regard to those already waiting.
     """
 
@@ -31,7 +44,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     vrf: str
     model: NetworkModel = "flat"
     strategy: StrategyName = "topology"
-    boundary: Boundary = "soft"
+    boundary: Boundary | Boundaries = "soft"
     cooldown: int = 300
     domain: str | None = None
     ttl: int = 300
@@ -42,6 +55,9 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     block_length_v6: int | None = None
     rack_block_length_v4: int | None = None
     rack_block_length_v6: int | None = None
+    prefer: Prefer = "spine"
+    route_budget: int | None = None
+    over_budget: bool = False
     revision: int = 1
 
 
@@ -54,6 +70,7 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
         dns_servers: Canonical texts; those inside `cidr` are never given out.
         locations: Ids of the locations that the subnet is bound to; empty means everywhere.
         use_all_addresses: Network and broadcast (or subnet-router anycast) address may be given out.
+        draining: Nothing new is placed here.
         reverse: Whether Tenure answers for its pointers.
     """
 
@@ -66,6 +83,7 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
     locations: tuple[str, ...] = ()
     use_all_addresses: bool = False
     reverse: ReverseMode = "plain"
+    draining: bool = False
     dhcp: Dhcp = Dhcp()
     revision: int = 1
 

@@ -118,6 +118,17 @@ class NetworkDeleted(_Event, frozen=True, kw_only=True, tag="tenure.network.dele
         return Subject(vrf=self.network.vrf)
 
 
+class NetworkBudgetCrossed(_Event, frozen=True, kw_only=True, tag="tenure.network.budget_crossed"):
+    """The spine's routes of a network passed its `route_budget`, or are within it again (`network.over_budget`)."""
+
+    network: Network
+    routes: int
+
+    def subject(self) -> Subject:
+        """The network's vrf."""
+        return Subject(vrf=self.network.vrf)
+
+
 class SubnetCreated(_Event, frozen=True, kw_only=True, tag="tenure.subnet.created"):
     """A subnet was made."""
 
@@ -268,6 +279,13 @@ class BlockSurrendered(_Event, frozen=True, kw_only=True, tag="tenure.block.surr
     block: Block
 
 
+class BlockResized(_Event, frozen=True, kw_only=True, tag="tenure.block.resized"):
+    """A block grew by its buddy, or shrank to one of its halves; `before` is as it was."""
+
+    before: Block
+    block: Block
+
+
 class ClaimDeferred(_Event, frozen=True, kw_only=True, tag="tenure.claim.deferred"):
     """A claim was accepted and waits to be bound."""
 
@@ -290,10 +308,25 @@ class ClaimBound(_Event, frozen=True, kw_only=True, tag="tenure.claim.bound"):
 
 
 class ClaimRebound(_Event, frozen=True, kw_only=True, tag="tenure.claim.rebound"):
-    """A claim moved to another host. `before`: its host till then."""
+    """A claim moved to another host. `before`: its host till then.
+
+    `allocations`: Those that it keeps, with the title that it has to them there.
+    """
 
     claim: Claim
     before: str | None = None
+    allocations: tuple[Allocation, ...] = ()
+
+    def subject(self) -> Subject:
+        """The claim."""
+        return _of_claim(self.claim)
+
+
+class ClaimSettled(_Event, frozen=True, kw_only=True, tag="tenure.claim.settled"):
+    """A moved claim's former host announces its addresses no longer. `before`: that host."""
+
+    claim: Claim
+    before: str
 
     def subject(self) -> Subject:
         """The claim."""
@@ -404,6 +437,7 @@ Event = Union[  # noqa: UP007 (a union of more than thirty tagged structs reads 
     NetworkCreated,
     NetworkChanged,
     NetworkDeleted,
+    NetworkBudgetCrossed,
     SubnetCreated,
     SubnetChanged,
     SubnetDeleted,
@@ -421,9 +455,11 @@ Event = Union[  # noqa: UP007 (a union of more than thirty tagged structs reads 
     ZoneDeleted,
     BlockOwned,
     BlockSurrendered,
+    BlockResized,
     ClaimDeferred,
     ClaimBound,
     ClaimRebound,
+    ClaimSettled,
     ClaimReleased,
     AddressAllocated,
     AddressReleased,

@@ -43,6 +43,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         project: Whose it is; handles are unique among open claims of one project.
         host: Location id where it is bound (it may have moved since the request), or None.
+        leaving: Host that it was moved from and that still announces its addresses, less preferred; or None.
+        settles: When `leaving` stops by itself.
         since: When it was asked.
         bound: When its addresses were decided; None while it is pending.
         until: When it was released; None while it is open.
@@ -59,6 +61,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     machine: str | None = None
     interface: str | None = None
     bound: datetime | None = None
+    leaving: str | None = None
+    settles: datetime | None = None
     until: datetime | None = None
     revision: int = 1
 

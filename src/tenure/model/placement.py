@@ -2,6 +2,8 @@
 
 import msgspec
 
+from tenure.model.policy import BlockKind
+
 ROOT = ""
 """The owner of blocks that serve claims without a host."""
 
@@ -12,13 +14,13 @@ class Block(msgspec.Struct, frozen=True):
     Attributes:
         cidr: Canonical text, inside the subnet.
         owner: Id of a location, `ROOT`, or None where the owner has gone and addresses are still held.
-        rack: Whether it is a rack block, from which host blocks are cut.
+        kind: Whose level it is of: a rack block is what host blocks are cut from, a site block rack blocks.
     """
 
     subnet: str
     cidr: str
     owner: str | None
-    rack: bool = False
+    kind: BlockKind = "host"
 
 
 class Look(msgspec.Struct, frozen=True, array_like=True):

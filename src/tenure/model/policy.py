@@ -5,8 +5,11 @@ from typing import Literal
 import msgspec
 
 NetworkModel = Literal["flat", "clustered"]
-StrategyName = Literal["topology", "first_free"]
+StrategyName = Literal["topology", "host_block", "first_free", "smallest_gap", "random_window"]
 Boundary = Literal["soft", "hard"]
+Reach = Literal["host", "rack", "site", "region", "anywhere"]
+Prefer = Literal["spine", "fabric"]
+BlockKind = Literal["host", "rack", "site", "region"]
 RangeRole = Literal["dynamic", "reserved"]
 ReverseMode = Literal["plain", "off"]
 LocationKind = Literal["region", "site", "rack", "host"]
@@ -14,6 +17,31 @@ MachineKind = Literal["managed", "instance", "device"]
 Family = Literal["v4", "v6", "dual"]
 Title = Literal["own", "new", "borrowed"]
 Role = Literal["admin", "viewer"]
+
+
+class Boundaries(msgspec.Struct, frozen=True, omit_defaults=True):
+    """At which level an address may leave its location's blocks; a hard one stops at its level.
+
+    `Boundaries(rack="hard")`: hosts of a rack lend to each other, racks never.
+    """
+
+    host: Boundary = "soft"
+    rack: Boundary = "soft"
+    site: Boundary = "soft"
+    region: Boundary = "soft"
+
+
+def reach_of(boundary: "Boundary | Boundaries") -> Reach:
+    """The widest location that a host's addresses may come from: that of the lowest hard level."""
+    if isinstance(boundary, str):
+        return "host" if boundary == "hard" else "anywhere"
+    for level in _LEVELS:
+        if getattr(boundary, level) == "hard":
+            return level
+    return "anywhere"
+
+
+_LEVELS: tuple[BlockKind, ...] = ("host", "rack", "site", "region")
 
 
 class Dhcp(msgspec.Struct, frozen=True):

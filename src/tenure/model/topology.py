@@ -13,11 +13,17 @@ class Relay(msgspec.Struct, frozen=True):
 
 
 class Location(msgspec.Struct, frozen=True):
-    """A place in the tree; a host is where addresses are used. `parent` is an id, or None at the top."""
+    """A place in the tree; a host is where addresses are used.
+
+    Attributes:
+        parent: An id, or None at the top.
+        draining: Nothing new is placed here, nor below.
+    """
 
     id: str
     name: str
     kind: LocationKind
     parent: str | None = None
     relay: Relay | None = None
+    draining: bool = False
     revision: int = 1

@@ -169,11 +169,30 @@ class BindClaim(_Use, frozen=True, kw_only=True):
 
 
 class RebindClaim(_Use, frozen=True, kw_only=True):
-    """Move a claim to another host; `renumber` takes addresses near it instead of keeping the old ones."""
+    """Move a claim to another host; `renumber` takes addresses near it instead of keeping the old ones.
+
+    `handover`: Seconds for which the host that it leaves announces kept addresses too, less preferred.
+    """
 
     claim: str
     host: str
     renumber: bool = False
+    handover: int = 30
+
+
+class SettleClaim(_Use, frozen=True, kw_only=True):
+    """End a moved claim's hand-over now: its former host announces it no longer."""
+
+    claim: str
+
+
+class EvacuateHost(_Use, frozen=True, kw_only=True):
+    """Move every open claim of a host to another, or none; answers a list of holdings."""
+
+    host: str
+    to: str
+    renumber: bool = False
+    handover: int = 30
 
 
 class ReleaseClaim(_Use, frozen=True, kw_only=True):
@@ -237,6 +256,15 @@ class ExpireLeases(_Use, frozen=True, kw_only=True):
     limit: int = 256
 
 
+class Tend(_Use, frozen=True, kw_only=True):
+    """What time alone does to placement: empty blocks are surrendered, hand-overs settle, budgets are looked at.
+
+    At most `limit` changes; answers how many there were.
+    """
+
+    limit: int = 256
+
+
 class ReadCapacity(_Use, frozen=True, kw_only=True):
     """Count a network's addresses; `by_location` for each location too."""
 
@@ -280,6 +308,8 @@ Use = Union[  # noqa: UP007 (as for events)
     ClaimAddresses,
     BindClaim,
     RebindClaim,
+    SettleClaim,
+    EvacuateHost,
     ReleaseClaim,
     Together,
     LeaseOffer,
@@ -288,6 +318,7 @@ Use = Union[  # noqa: UP007 (as for events)
     LeaseDecline,
     LeaseInform,
     ExpireLeases,
+    Tend,
     ReadCapacity,
     CreateToken,
     RevokeToken,

@@ -134,7 +134,7 @@ def _without_serial(zone: Zone) -> Zone:
 
 
 def _by_block(blocks: Iterable[Any]) -> Rows:
-    return {(block.subnet, block.cidr, str(block.rack)): block for block in blocks}
+    return {(block.subnet, block.cidr, block.kind): block for block in blocks}
 
 
 def _compared_by_key(rebuilt: Rebuilt, turn: Turn) -> Iterator[str]:

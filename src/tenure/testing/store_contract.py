@@ -333,7 +333,7 @@ class RowsContract(StoreFixtures):
         assert [held.ip for held in facts.held[waiting.id].values()] == ["10.0.0.5"]
 
     def test_blocks_change_hands(self, site: Scribe) -> None:
-        rack, host = Block(x.SUBNET.id, "10.0.0.0/24", "r", True), Block(x.SUBNET.id, "10.0.0.0/28", "h")
+        rack, host = Block(x.SUBNET.id, "10.0.0.0/24", "r", "rack"), Block(x.SUBNET.id, "10.0.0.0/28", "h")
         site.write(e.BlockOwned(block=host), e.BlockOwned(block=rack))
         other = Block(x.SUBNET.id, "10.0.0.0/28", None)
         site.write(e.BlockSurrendered(block=host), e.BlockOwned(block=other))

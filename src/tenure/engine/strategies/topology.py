@@ -14,6 +14,7 @@ from tenure.engine.blocks import space_of
 from tenure.engine.buddy import Buddy
 from tenure.engine.space import Slice, Space
 from tenure.engine.strategies.view import Candidate, View, Wish, first_of
+from tenure.model import events as e
 from tenure.model.placement import Block
 from tenure.model.policy import Title
 from tenure.net.addresses import prefix_text
@@ -25,7 +26,7 @@ def candidates(wish: Wish, view: View) -> Iterator[Candidate]:
         yield from _own(wish, view, space)
     for space in view.spaces:
         yield from _new(wish, space)
-    if wish.boundary == "soft":
+    if wish.reach != "host":
         for space in view.spaces:
             yield from _borrowed(wish, view, space)
 
@@ -49,7 +50,7 @@ def _new(wish: Wish, space: Space) -> Iterator[Candidate]:
         length = max(space.rack_length, largest)
         first = space.uncut.find(length)
         if first is not None:
-            rack = Block(space.subnet.id, prefix_text(space.version, first, length), wish.rack, rack=True)
+            rack = Block(space.subnet.id, prefix_text(space.version, first, length), wish.rack, "rack")
             yield _block(wish, space, first, max(space.block_length, length), rack)
 
 
@@ -64,7 +65,8 @@ def _cut(wish: Wish, space: Space, uncut: Buddy) -> Candidate:
 
 def _block(wish: Wish, space: Space, first: int, length: int, *rack: Block) -> Candidate:
     cidr = prefix_text(space.version, first, length)
-    return Candidate(space.subnet.id, None, cidr, "new", (*rack, Block(space.subnet.id, cidr, wish.owner)))
+    owned = (*rack, Block(space.subnet.id, cidr, wish.owner))
+    return Candidate(space.subnet.id, None, cidr, "new", tuple(e.BlockOwned(block=b) for b in owned))
 
 
 def _borrowed(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:

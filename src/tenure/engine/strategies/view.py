@@ -1,14 +1,20 @@
 """What a strategy is told, what it may look at, and what it answers."""
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import NamedTuple
 
 from tenure.engine.space import Slice, Slices, Space
-from tenure.model.placement import ROOT, Block, Look
-from tenure.model.policy import Boundary, Title
+from tenure.model import events as e
+from tenure.model.placement import ROOT, Look
+from tenure.model.policy import BlockKind, Prefer, Reach, Title
 
 MOST_CANDIDATES = 64
 """A strategy that has not found an address by then has found none."""
+
+
+Step = e.BlockOwned | e.BlockResized | e.BlockSurrendered
+"""What a strategy may do to blocks before it takes an address."""
 
 
 class Wish(NamedTuple):
@@ -18,31 +24,38 @@ class Wish(NamedTuple):
         owner: Id of the host, or "" for none.
         rack: Id of the host's rack, or "" where there is none.
         path: Ids of the host and everything above it, nearest first.
-        boundary: Whether the address may come from another's block.
+        reach: The widest location that the address may come from: another host's block in the
+            same rack is beyond `host`, another rack's beyond `rack`, and so on.
+        name: The host's name, or "".
+        areas: Rack, site and region above the host, as far as there are, nearest first: kind and id.
+        prefer: Which routes hurt more.
     """
 
     owner: str
     rack: str
     path: tuple[str, ...]
-    boundary: Boundary
+    reach: Reach
+    name: str = ""
+    areas: tuple[tuple[BlockKind, str], ...] = ()
+    prefer: Prefer = "spine"
 
 
 class Candidate(NamedTuple):
-    """An address, or blocks to take first and then one of theirs.
+    """An address, or what to do to blocks first and then one of theirs.
 
     Attributes:
         subnet: Its id.
-        number: The address; None for the first free one of the last block of `take`.
+        number: The address; None for the next free one of the host block that the last step leaves.
         block: The block that the address lies in as text, or None where blocks play no part.
         title: By what right.
-        take: Blocks to own first, the rack's before the host's.
+        steps: What to do to blocks first, in order.
     """
 
     subnet: str
     number: int | None
     block: str | None
     title: Title
-    take: tuple[Block, ...] = ()
+    steps: tuple[Step, ...] = ()
 
 
 class View:
@@ -50,13 +63,16 @@ class View:
 
     Attributes:
         spaces: The subnets that have an address available; found one by one, as they are asked for.
+        now: Time of the decision. seed: Random bits.
         looks: What was looked at, in order: the lines of `why`.
     """
 
-    __slots__ = ("_owner_name", "looks", "spaces")
+    __slots__ = ("_owner_name", "looks", "now", "seed", "spaces")
 
-    def __init__(self, spaces: Iterable[Space], owner_name: Callable[[str], str]) -> None:
+    def __init__(self, spaces: Iterable[Space], owner_name: Callable[[str], str], now: datetime, seed: int = 0) -> None:
         self.spaces = spaces
+        self.now = now
+        self.seed = seed
         self.looks: list[Look] = []
         self._owner_name = owner_name
 
@@ -65,10 +81,14 @@ class View:
         owner = "nobody" if block.owner is None else self._owner_name(block.owner)
         self.looks.append(Look(block.text, owner, outcome))
 
-    def took(self, block: Block) -> None:
-        """Note that a block was taken for this request."""
-        outcome = "taken, for its rack" if block.rack else "taken"
+    def did(self, step: Step) -> None:
+        """Note what was done to a block for this request."""
+        block = step.block
+        outcome = _DONE[type(step)] + ("" if block.kind == "host" else f", for its {block.kind}")
         self.looks.append(Look(block.cidr, self._owner_name(block.owner or ROOT), outcome))
+
+
+_DONE: dict[type, str] = {e.BlockOwned: "taken", e.BlockResized: "resized", e.BlockSurrendered: "given back"}
 
 
 def first_of(slices: Slices | None) -> Slice | None:

@@ -129,12 +129,12 @@ def _attachments(to: Target, images: list[Image]) -> None:
 def _blocks(to: Target, images: list[Image]) -> None:
     """A block that changes hands is closed and owned anew, so that yesterday's routes can be told."""
     keys = [image.key for image in images if not image.new]
-    gone = [(subnet, r.packed_prefix(cidr), kind == "rack", to.now) for subnet, cidr, kind, _ in keys]
+    gone = [(subnet, r.packed_prefix(cidr), kind != "host", to.now) for subnet, cidr, kind, _ in keys]
     if gone:
         key = ["subnet text", "prefix bytea", "rack boolean"]
         to.db.update(to.raw, "blocks", key, ["until bigint"], gone, only="t.until IS NULL")
     owned = [
-        (b.subnet, r.packed_prefix(b.cidr), b.rack, b.owner, r.body(b), to.now)
+        (b.subnet, r.packed_prefix(b.cidr), b.kind != "host", b.owner, r.body(b), to.now)
         for b in (image.row for image in images)
         if b is not None
     ]

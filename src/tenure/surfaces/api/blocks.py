@@ -56,4 +56,4 @@ async def list_(asked: Asked) -> Response:
 def _block_out(owned: OwnedBlock, names: dict[str, str]) -> BlockOut:
     block = owned.block
     owner = None if block.owner is None else names.get(block.owner, block.owner)
-    return BlockOut(block.cidr, block.subnet, owner, block.rack, owned.in_use)
+    return BlockOut(block.cidr, block.subnet, owner, block.kind != "host", owned.in_use)
