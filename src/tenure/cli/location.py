@@ -16,6 +16,7 @@ Relay = Annotated[
     str | None,
     Option(metavar="TEXT", help="How a DHCP relay names it: circuit_id=HEX,remote_id=HEX, one or both (RFC 3046)."),
 ]
+Router = Annotated[str | None, Option(metavar="IP", help="By which others route to it; for exported routes.")]
 
 
 def _relay(text: str | None) -> object:
@@ -34,10 +35,11 @@ def create(
     kind: Kind,
     parent: Parent = None,
     relay: Relay = None,
+    router: Router = None,
 ) -> None:
     """Make a place."""
     asked = session(ctx)
-    fields = sent({"name": name, "kind": kind, "parent": parent, "relay": _relay(relay)})
+    fields = sent({"name": name, "kind": kind, "parent": parent, "relay": _relay(relay), "router": router})
     made(asked, asked.client.locations.create(**fields, **asked.change))
 
 
@@ -50,15 +52,23 @@ def list_(
     limit: Limit = None,
 ) -> None:
     """List places."""
-    columns = ("name", "kind", "parent", "relay")
+    columns = ("name", "kind", "parent", "relay", "router")
     show_list(session(ctx), session(ctx).client.locations, columns, limit, kind=kind, parent=parent, q=q)
 
 
 @app.command("set", cls=Edit, epilog=example("tenure location set compute-7 --parent rack-4"))
-def set_(ctx: Context, location: Thing, name: NewName = None, parent: Parent = None, relay: Relay = None) -> None:
-    """Change a place; `none` empties --parent or --relay."""
+def set_(
+    ctx: Context,
+    location: Thing,
+    name: NewName = None,
+    parent: Parent = None,
+    relay: Relay = None,
+    router: Router = None,
+) -> None:
+    """Change a place; `none` empties --parent, --relay or --router."""
     asked = session(ctx)
-    fields = sent({"name": name, "parent": parent, "relay": _relay(relay)}, nullable=("parent", "relay"))
+    fields = {"name": name, "parent": parent, "relay": _relay(relay), "router": router}
+    fields = sent(fields, nullable=("parent", "relay", "router"))
     made(asked, asked.client.locations.change(location, fields, **asked.edit))
 
 

@@ -1,8 +1,8 @@
 """`tenure network`: what workloads ask for."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from typer import Argument, Context, Option
+from typer import Argument, BadParameter, Context, Option
 
 from tenure.cli.group import changed, example, group, made, offer_delete, offer_show, show_list
 from tenure.cli.options import (
@@ -24,7 +24,9 @@ app = group("network", "Networks: what workloads ask for, with its policies and 
 
 Model = Annotated[str | None, Option(metavar="MODEL", help="flat (default) or clustered.")]
 Strategy = Annotated[str | None, Option(metavar="STRATEGY", help="topology (default) or first_free.")]
-Boundary = Annotated[str | None, Option(metavar="BOUNDARY", help="soft (default) or hard.")]
+Boundary = Annotated[
+    str | None, Option(metavar="BOUNDARY", help="soft (default), hard, or by level: rack=hard; host=hard,site=hard.")
+]
 Cooldown = Annotated[
     int | None, Option(metavar="DURATION", parser=seconds, help="Rest of a released address; 5m.", show_default=False)
 ]
@@ -40,8 +42,37 @@ BlockV4 = Annotated[int | None, Option("--block-length-v4", metavar="LENGTH", he
 BlockV6 = Annotated[int | None, Option("--block-length-v6", metavar="LENGTH", help="Of a host's block; 124.")]
 RackV4 = Annotated[int | None, Option("--rack-block-length-v4", metavar="LENGTH", help="Of a rack's block.")]
 RackV6 = Annotated[int | None, Option("--rack-block-length-v6", metavar="LENGTH", help="Of a rack's block.")]
+Prefer = Annotated[
+    str | None, Option(metavar="WHERE", help="Where routes hurt more when blocks run short: spine (default) or fabric.")
+]
+RouteBudget = Annotated[
+    str | None, Option(metavar="ROUTES", help="Routes that the fabric may hold for it; more is a warning.")
+]
 
-_NULLABLE = ("domain",)
+_NULLABLE = ("domain", "route_budget")
+
+
+def _fields(given: dict[str, Any], leave: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The fields of a body, a boundary by level and a budget as the API has them."""
+    fields = sent(given, leave=leave, nullable=_NULLABLE)
+    if "=" in (fields.get("boundary") or ""):
+        fields["boundary"] = _levels(fields["boundary"])
+    if fields.get("route_budget") is not None:
+        fields["route_budget"] = _count(fields["route_budget"])
+    return fields
+
+
+def _levels(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(level and word for level, _, word in pairs):
+        raise BadParameter("write soft, hard, or LEVEL=hard with commas between", param_hint="--boundary")
+    return {level: word for level, _, word in pairs}
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise BadParameter("write a number of routes, or none", param_hint="--route-budget")
+    return int(text)
 
 
 @app.command(cls=Change, epilog=example("tenure network create prod --domain prod.example. --cooldown 5m"))
@@ -61,13 +92,15 @@ def create(
     block_length_v6: BlockV6 = None,
     rack_block_length_v4: RackV4 = None,
     rack_block_length_v6: RackV6 = None,
+    prefer: Prefer = None,
+    route_budget: RouteBudget = None,
     dhcp_enabled: DhcpEnabled = None,
     dhcp_lease_time: DhcpLeaseTime = None,
     dhcp_authoritative: DhcpAuthoritative = None,
     dhcp_option: DhcpOption = None,
 ) -> None:
     """Make a network."""
-    fields = sent(locals(), nullable=_NULLABLE)
+    fields = _fields(locals())
     asked = session(ctx)
     made(asked, asked.client.networks.create(**fields, **asked.change))
 
@@ -96,13 +129,18 @@ def set_(
     block_length_v6: BlockV6 = None,
     rack_block_length_v4: RackV4 = None,
     rack_block_length_v6: RackV6 = None,
+    prefer: Prefer = None,
+    route_budget: RouteBudget = None,
     dhcp_enabled: DhcpEnabled = None,
     dhcp_lease_time: DhcpLeaseTime = None,
     dhcp_authoritative: DhcpAuthoritative = None,
     dhcp_option: DhcpOption = None,
 ) -> None:
-    """Change a network; `--domain none` leaves it without names. `none` empties --dhcp-lease-time or a DHCP option."""
-    fields = sent(locals(), leave=("network",), nullable=_NULLABLE)
+    """Change a network; `--domain none` leaves it without names, `--route-budget none` without a budget.
+
+    `none` empties --dhcp-lease-time or a DHCP option.
+    """
+    fields = _fields(locals(), leave=("network",))
     changed(session(ctx), session(ctx).client.networks, network, fields)
 
 

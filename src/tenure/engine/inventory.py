@@ -28,6 +28,7 @@ from tenure.model.uses import (
     DeleteVrf,
     RevokeToken,
 )
+from tenure.net.addresses import parse_address
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -40,6 +41,7 @@ _BOUNDS = {
     "rack_block_length_v4": (8, 32),
     "block_length_v6": (32, 128),
     "rack_block_length_v6": (32, 128),
+    "route_budget": (1, 1_000_000),
 }
 
 
@@ -140,24 +142,32 @@ def create_location(use: CreateLocation, draft: Draft) -> Made:
     """Make a place under its parent."""
     resolve.unnamed(draft.state, "location", use.name)
     parent = None if use.parent is None else resolve.location(draft.state, use.parent, "/parent").id
-    place = Location(id=next(draft.moment.ids), name=use.name, kind=use.kind, parent=parent, relay=use.relay)
+    id_, router = next(draft.moment.ids), _router(use.router)
+    place = Location(id=id_, name=use.name, kind=use.kind, parent=parent, relay=use.relay, router=router)
     _fits_above(draft, place)
     draft.record(e.LocationCreated(location=place))
     return Made(location=place)
 
 
 def change_location(use: ChangeLocation, draft: Draft) -> Made:
-    """Change a place's name, parent or relay."""
+    """Change a place's name, parent, relay or router."""
     old = resolve.location(draft.state, use.location, "")
     resolve.matching(old.revision, draft.asked.if_match)
     changes = dict(use.changes)
     if changes.get("parent") is not None:
         changes["parent"] = resolve.location(draft.state, str(changes["parent"]), "/parent").id
+    if "router" in changes:
+        changes["router"] = _router(changes["router"])
     place = changed(old, changes, ("kind",))
     resolve.unnamed(draft.state, "location", place.name, but=place.id)
     _fits_above(draft, place)
     draft.record(e.LocationChanged(location=place))
     return Made(location=place)
+
+
+def _router(sent: object) -> str | None:
+    """A router's address in its one spelling."""
+    return None if sent is None else str(parse_address(str(sent), "/router"))
 
 
 def _fits_above(draft: Draft, place: Location) -> None:

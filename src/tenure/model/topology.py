@@ -18,6 +18,7 @@ class Location(msgspec.Struct, frozen=True):
     Attributes:
         parent: An id, or None at the top.
         draining: Nothing new is placed here, nor below.
+        router: Canonical text of the address by which others route to this place, or None.
     """
 
     id: str
@@ -26,4 +27,5 @@ class Location(msgspec.Struct, frozen=True):
     parent: str | None = None
     relay: Relay | None = None
     draining: bool = False
+    router: str | None = None
     revision: int = 1

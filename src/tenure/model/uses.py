@@ -45,10 +45,11 @@ class CreateLocation(_Use, frozen=True, kw_only=True):
     kind: LocationKind
     parent: str | None = None
     relay: Relay | None = None
+    router: str | None = None
 
 
 class ChangeLocation(_Use, frozen=True, kw_only=True):
-    """Change a place's name, parent or relay."""
+    """Change a place's name, parent, relay or router."""
 
     location: str
     changes: dict[str, object]

@@ -105,3 +105,37 @@ def test_a_name_is_taken_once(site: Site, path: str) -> None:
     more = {"locations": {"kind": "rack"}, "tokens": {"role": "viewer"}}.get(path, {})
     site.post(f"/v1/{path}", {"name": "twice", **more})
     problem(site.ask("POST", f"/v1/{path}", {"name": "twice", **more}), 409, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ({"rack": "hard"}, {"rack": "hard"}),
+        ({"rack": "hard", "site": "soft"}, {"rack": "hard"}),
+        ({"host": "hard", "site": "hard"}, "hard"),
+        ({}, "soft"),
+    ],
+)
+def test_a_boundary_by_level_has_one_spelling(site: Site, sent: Any, kept: Any) -> None:
+    changed = site.ask("PATCH", "/v1/networks/prod", {"boundary": sent}).json()
+    assert changed["boundary"] == site.get("/v1/networks/prod")["boundary"] == kept
+    asked = site.ask("PATCH", "/v1/networks/prod", {"boundary": {"rack": "firm"}})
+    assert problem(asked, 422, "invalid_value")["pointer"] == "/boundary/rack"
+
+
+def test_a_network_has_a_route_budget_and_only_tenure_says_whether_it_is_over_it(site: Site) -> None:
+    changed = site.ask("PATCH", "/v1/networks/prod", {"route_budget": 500, "prefer": "fabric"}).json()
+    assert (changed["route_budget"], changed["prefer"], changed["over_budget"]) == (500, "fabric", False)
+    asked = site.ask("PATCH", "/v1/networks/prod", {"over_budget": True})
+    assert problem(asked, 422, "invalid_value")["pointer"] == "/over_budget"
+    assert site.ask("PATCH", "/v1/networks/prod", {"route_budget": None}).json()["route_budget"] is None
+
+
+def test_a_location_has_a_router_in_one_spelling(site: Site) -> None:
+    changed = site.ask("PATCH", "/v1/locations/rack-3", {"router": "2001:DB8:0::3"}).json()
+    assert changed["router"] == "2001:db8::3"
+    made = site.post("/v1/locations", {"name": "rack-9", "kind": "rack", "router": "10.255.0.9"})
+    assert site.ask("PATCH", "/v1/locations/rack-9", {"name": "rack-10"}).json()["router"] == made["router"]
+    asked = site.ask("PATCH", "/v1/locations/rack-3", {"router": "rack-3.example"})
+    assert problem(asked, 422, "invalid_value")["pointer"] == "/router"
+    assert site.ask("PATCH", "/v1/locations/rack-3", {"router": None}).json()["router"] is None

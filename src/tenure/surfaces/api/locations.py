@@ -12,7 +12,7 @@ from tenure.store.interface import Page, Reads
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.inventory import Shelf, location_id
 from tenure.surfaces.api.operations import Noun
-from tenure.surfaces.api.schemas import Input, List, Name, Patch, Reference, Search
+from tenure.surfaces.api.schemas import AddressText, Input, List, Name, Patch, Reference, Search
 from tenure.surfaces.api.shape import LATER
 
 NOUN = Noun("locations")
@@ -43,6 +43,7 @@ class LocationIn(Input):
     kind: LocationKind
     parent: Reference | None = None
     relay: RelayIn | None = None
+    router: AddressText | None = None
 
 
 class LocationPatch(Patch):
@@ -51,9 +52,10 @@ class LocationPatch(Patch):
     name: Name | UnsetType = UNSET
     parent: Reference | UnsetType | None = UNSET
     relay: RelayIn | UnsetType | None = UNSET
+    router: AddressText | UnsetType | None = UNSET
 
 
-LATER[LocationIn] = LATER[LocationPatch] = frozenset({"router", "tags", "custom"})
+LATER[LocationIn] = LATER[LocationPatch] = frozenset({"tags", "custom"})
 
 
 class LocationList(List):
@@ -77,7 +79,8 @@ def _lower(text: str | None) -> str | None:
 
 def use_of(body: LocationIn) -> CreateLocation:
     """The use that a request for a place is."""
-    return CreateLocation(name=body.name, kind=body.kind, parent=body.parent, relay=relay_of(body.relay))
+    relay = relay_of(body.relay)
+    return CreateLocation(name=body.name, kind=body.kind, parent=body.parent, relay=relay, router=body.router)
 
 
 def _changes(body: LocationPatch) -> dict[str, object]:

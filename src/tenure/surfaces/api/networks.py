@@ -1,14 +1,14 @@
 """Networks: what workloads ask for; and how much of them is left."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from tenure.model.addressing import Network
 from tenure.model.answers import Capacity, Count, PlaceCount
-from tenure.model.policy import Boundary, NetworkModel, StrategyName
+from tenure.model.policy import Boundaries, Boundary, NetworkModel, Prefer, StrategyName, reach_of
 from tenure.model.uses import ChangeNetwork, CreateNetwork, DeleteNetwork, ReadCapacity
 from tenure.naming.hostnames import parse_domain
 from tenure.store.interface import Page, Reads
@@ -35,10 +35,22 @@ from tenure.surfaces.api.shape import LATER
 NOUN = Noun("networks")
 
 
+RouteBudget = Annotated[int, Meta(ge=1, le=1_000_000, description="Routes.", examples=[500])]
+
+
+class BoundaryIn(Patch):
+    """A boundary by level: at a hard one an address stops. What is left out is soft."""
+
+    host: Boundary | UnsetType = UNSET
+    rack: Boundary | UnsetType = UNSET
+    site: Boundary | UnsetType = UNSET
+    region: Boundary | UnsetType = UNSET
+
+
 class _Policies(Patch):
     model: NetworkModel | UnsetType = UNSET
     strategy: StrategyName | UnsetType = UNSET
-    boundary: Boundary | UnsetType = UNSET
+    boundary: Boundary | BoundaryIn | UnsetType = UNSET
     cooldown: Seconds30Days | UnsetType = UNSET
     domain: Hostname | UnsetType | None = UNSET
     ttl: Ttl | UnsetType = UNSET
@@ -49,10 +61,14 @@ class _Policies(Patch):
     block_length_v6: LengthV6 | UnsetType | None = UNSET
     rack_block_length_v4: LengthV4 | UnsetType | None = UNSET
     rack_block_length_v6: LengthV6 | UnsetType | None = UNSET
+    prefer: Prefer | UnsetType = UNSET
+    route_budget: RouteBudget | UnsetType | None = UNSET
 
     def policies(self) -> dict[str, object]:
-        """The fields that were sent, the domain in its one spelling."""
+        """The fields that were sent, domain and boundary in their one spelling."""
         changes = self.changes()
+        if isinstance(self.boundary, BoundaryIn):
+            changes["boundary"] = _boundary(self.boundary)
         if isinstance(self.domain, str):
             changes["domain"] = parse_domain(self.domain, "/domain")
         return changes
@@ -85,8 +101,6 @@ LATER[NetworkIn] = LATER[NetworkPatch] = frozenset(
         "enlist",
         "name_template",
         "shared_names",
-        "route_budget",
-        "prefer",
         "project",
         "vlan_id",
         "tags",
@@ -124,6 +138,14 @@ def use_of(body: NetworkIn) -> CreateNetwork:
     """
     fields = body.policies()
     return CreateNetwork(name=str(fields.pop("name")), vrf=str(fields.pop("vrf")), fields=fields)
+
+
+def _boundary(sent: BoundaryIn) -> object:
+    """Its hard levels; soft where there is none, and hard where that is the host's."""
+    hard = {level: "hard" for level, said in sent.changes().items() if said == "hard"}
+    if not hard:
+        return "soft"
+    return "hard" if reach_of(msgspec.convert(hard, Boundaries)) == "host" else hard
 
 
 def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Network]:

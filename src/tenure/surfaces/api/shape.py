@@ -58,7 +58,7 @@ def refuse(shape: Any, value: Any, where: str = "") -> InvalidValue:
 def faults(shape: Any, value: Any, where: str) -> Iterator[Fault]:
     """Everything that is wrong with `value` as a `shape`, in order."""
     bare = _bare(shape, value)
-    if isinstance(bare, type) and issubclass(bare, msgspec.Struct):
+    if _is_struct(bare):
         yield from _struct_faults(bare, value, where)
     elif _is_list(bare) and isinstance(value, list):
         yield from _list_faults(shape, bare, value, where)
@@ -159,11 +159,17 @@ def _bare(shape: Any, value: Any) -> Any:
             shape = typing.get_args(shape)[0]
         elif origin in (typing.Union, types.UnionType):
             choices = [c for c in typing.get_args(shape) if c not in (type(None), msgspec.UnsetType)]
+            if len(choices) > 1:  # a word or an object: what was sent says which was meant
+                choices = [c for c in choices if _is_struct(c) == isinstance(value, dict)]
             if len(choices) != 1 or value is None:
                 return shape
             shape = choices[0]
         else:
             return shape
+
+
+def _is_struct(bare: Any) -> bool:
+    return isinstance(bare, type) and issubclass(bare, msgspec.Struct)
 
 
 def _is_list(bare: Any) -> bool:
