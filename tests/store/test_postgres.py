@@ -18,6 +18,7 @@ from tenure.store.sql import open_store as open_sql
 from tenure.store.sql.postgres import LOCK, Postgres
 from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
+from tenure.testing.blocks_contract import BlocksContract
 from tenure.testing.ledgers import START, Scribe
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
@@ -63,6 +64,10 @@ class TestLoud(LoudContract):
 
 
 class TestRows(RowsContract):
+    """The contract."""
+
+
+class TestBlocks(BlocksContract):
     """The contract."""
 
 

@@ -24,6 +24,7 @@ from tenure.store.sql.connect import Sqlite
 from tenure.store.sql.facts import Reading
 from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
+from tenure.testing.blocks_contract import BlocksContract
 from tenure.testing.ledgers import START, Scribe
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
@@ -61,6 +62,10 @@ class TestRows(RowsContract):
     """The contract."""
 
 
+class TestBlocks(BlocksContract):
+    """The contract."""
+
+
 class TestFacts(FactsContract):
     """The contract."""
 
@@ -85,8 +90,13 @@ def test_a_migrated_schema_is_the_one_that_the_tables_say(open_store: OpenStore,
     assert found == expected
 
 
-def _plain(statement: str) -> str:
-    return " ".join(statement.replace("(", " ( ").replace(")", " ) ").replace(",", " , ").split())
+def _plain(statement: str) -> str | list[str]:
+    """A statement without its spelling; of a table, the parts in any order: a migration appends columns."""
+    plain = " ".join(statement.replace('"', "").replace("(", " ( ").replace(")", " ) ").replace(",", " , ").split())
+    if not plain.startswith("CREATE TABLE"):
+        return plain
+    head, _, parts = plain.removesuffix(" )").partition(" ( ")
+    return [head, *sorted(parts.split(" , "))]
 
 
 def test_every_commit_is_synced(open_store: OpenStore, path: Path) -> None:

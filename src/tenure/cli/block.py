@@ -12,5 +12,5 @@ app = group("block", "Blocks: which location owns which slice of a subnet, and h
 @app.command("list", cls=Remote, epilog=example("tenure block list --network prod"))
 def list_(ctx: Context, network: NetworkFilter = None, location: LocationFilter = None, limit: Limit = None) -> None:
     """List blocks."""
-    columns = ("block", "owner", "rack", "in_use", "subnet")
+    columns = ("block", "kind", "owner", "in_use", "subnet")
     show_list(session(ctx), session(ctx).client.blocks, columns, limit, network=network, location=location)

@@ -140,7 +140,7 @@ class Snapshot(Protocol):
     """Each with the SHA-256 of its secret."""
 
     def blocks(self) -> Iterator[Block]:
-        """Blocks that are owned, rack blocks before host blocks."""
+        """Blocks that are owned: all of regions, then of sites, racks and hosts, each kind oldest first."""
         ...
 
     def held(self, now: datetime) -> Iterator[Held]:

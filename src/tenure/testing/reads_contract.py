@@ -6,7 +6,7 @@ As for `store_contract`, a store's own tests subclass these classes and give the
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +19,7 @@ from tenure.model.dnsdata import Zone
 from tenure.model.holding import Allocation, Claim
 from tenure.model.machines import Machine
 from tenure.model.placement import Block
+from tenure.model.policy import BlockKind
 from tenure.model.topology import Location
 from tenure.store.interface import Page, Seen
 from tenure.testing import ledgers as x
@@ -272,6 +273,16 @@ class ReadsContract(StoreFixtures):
         assert reads.tokens().items == []
         assert reads.blocks(location="no").items == []
 
+    def test_blocks_are_listed_with_their_kind_and_use(self, many: Scribe) -> None:
+        small, grown = (Block(x.SUBNET.id, f"10.0.1.0/{length}", "host") for length in (28, 27))
+        wide = [Block(x.SUBNET.id, cidr, "rack", kind) for cidr, kind in _WIDE]
+        many.write(*(e.BlockOwned(block=block) for block in wide), e.BlockResized(before=small, block=grown))
+        blocks = _pages(lambda after: many.store.reads.blocks(after, 2))
+        assert [(owned.block, owned.in_use) for page in blocks for owned in page.items] == [
+            (wide[0], 1), (wide[1], 3), (wide[2], 6), (grown, 1),
+        ]  # fmt: skip
+        assert [owned.block for owned in many.store.reads.blocks(location="host").items] == [grown]
+
     @pytest.mark.parametrize(
         ("q", "understood_as", "labels"),
         [
@@ -352,6 +363,13 @@ class _Model:
         assert numbers == self._others | {int.from_bytes(map(int, ip.split("."))) for ip in self._held}
         for claim in list(self._held.values()):
             self._scribe.write(self._take(claim.ip))
+
+
+_WIDE: Final[tuple[tuple[str, BlockKind], ...]] = (
+    ("10.0.1.0/24", "rack"),
+    ("10.0.0.0/22", "site"),
+    ("10.0.0.0/16", "region"),
+)
 
 
 def _pages(read: Callable[[str], Page[Any]]) -> list[Page[Any]]:

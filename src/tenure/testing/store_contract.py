@@ -332,16 +332,6 @@ class RowsContract(StoreFixtures):
         assert facts.claims[waiting.id] == bound
         assert [held.ip for held in facts.held[waiting.id].values()] == ["10.0.0.5"]
 
-    def test_blocks_change_hands(self, site: Scribe) -> None:
-        rack, host = Block(x.SUBNET.id, "10.0.0.0/24", "r", "rack"), Block(x.SUBNET.id, "10.0.0.0/28", "h")
-        site.write(e.BlockOwned(block=host), e.BlockOwned(block=rack))
-        other = Block(x.SUBNET.id, "10.0.0.0/28", None)
-        site.write(e.BlockSurrendered(block=host), e.BlockOwned(block=other))
-        with site.store.snapshot() as now:
-            assert list(now.blocks()) == [rack, other]
-        with pytest.raises(DataRefused):
-            site.write(e.BlockOwned(block=rack), e.BlockOwned(block=replace(rack, owner="s")))
-
     def test_zone_serials_move_with_their_changes_only(self, site: Scribe) -> None:
         zone = Zone(id=x.ident(5), vrf=x.VRF.id, name="prod.example.", serial=7)
         site.write(e.ZoneCreated(zone=zone))

@@ -57,7 +57,7 @@ def test_history_goes_on_after_release(site: Site) -> None:
 def test_blocks_tell_their_owner_and_use(site: Site) -> None:
     _claim(site)
     (block,) = site.get("/v1/blocks?location=compute-7")["items"]
-    assert (block["owner"], block["rack"], block["in_use"]) == ("compute-7", False, 1)
+    assert (block["owner"], block["kind"], block["in_use"]) == ("compute-7", "host", 1)
 
 
 def test_zones_are_listed(site: Site) -> None:

@@ -103,17 +103,24 @@ def _claim_changes(claim: Any) -> r.Row:
 def _allocations(to: Target, images: list[Image]) -> None:
     closed, changed, new = _parts(images)
     if closed:
-        ends = ["held_until bigint", "until bigint", "cooling_until bigint"]
-        to.db.update(to.raw, "allocations", ["id text"], ends, [_ends(held) for held in closed])
+        ends = [_kept(held) + _ended(held) for held in closed]
+        to.db.update(to.raw, "allocations", ["id text"], [*_KEPT, *_ENDED], ends)
     if changed:
-        promises = [(held.id, r.maybe_micros(held.held_until), held.hostname) for held in changed]
-        to.db.update(to.raw, "allocations", ["id text"], ["held_until bigint", "hostname text"], promises)
+        to.db.update(to.raw, "allocations", ["id text"], _KEPT, [_kept(held) for held in changed])
     if new:
         to.db.insert(to.raw, "allocations", r.ALLOCATION, [r.allocation_row(held) for held in new])
 
 
-def _ends(held: Any) -> r.Row:
-    return (held.id, *map(r.maybe_micros, (held.held_until, held.until, held.cooling_until)))
+_KEPT: Final = ("held_until bigint", "hostname text", "title text")
+_ENDED: Final = ("until bigint", "cooling_until bigint")  # apart: SQLite touches an index for each column that it sets
+
+
+def _kept(held: Any) -> r.Row:
+    return (held.id, r.maybe_micros(held.held_until), held.hostname, held.title)
+
+
+def _ended(held: Any) -> r.Row:
+    return (r.maybe_micros(held.until), r.maybe_micros(held.cooling_until))
 
 
 def _attachments(to: Target, images: list[Image]) -> None:
@@ -127,19 +134,19 @@ def _attachments(to: Target, images: list[Image]) -> None:
 
 
 def _blocks(to: Target, images: list[Image]) -> None:
-    """A block that changes hands is closed and owned anew, so that yesterday's routes can be told."""
+    """A block that changes hands or length is closed and owned anew, so that yesterday's routes can be told."""
     keys = [image.key for image in images if not image.new]
-    gone = [(subnet, r.packed_prefix(cidr), kind != "host", to.now) for subnet, cidr, kind, _ in keys]
+    gone = [(subnet, r.packed_prefix(cidr), kind, to.now) for subnet, cidr, kind, _ in keys]
     if gone:
-        key = ["subnet text", "prefix bytea", "rack boolean"]
+        key = ["subnet text", "prefix bytea", "kind text"]
         to.db.update(to.raw, "blocks", key, ["until bigint"], gone, only="t.until IS NULL")
     owned = [
-        (b.subnet, r.packed_prefix(b.cidr), b.kind != "host", b.owner, r.body(b), to.now)
+        (b.subnet, r.packed_prefix(b.cidr), b.kind, b.owner, r.body(b), to.now)
         for b in (image.row for image in images)
         if b is not None
     ]
     if owned:
-        columns = ("subnet", "prefix", "rack", "owner", "body", "since")
+        columns = ("subnet", "prefix", "kind", "owner", "body", "since")
         to.db.insert(to.raw, "blocks", columns, owned)
 
 

@@ -42,9 +42,10 @@ class SqlSnapshot:
         ]
 
     def blocks(self) -> Iterator[Block]:
-        """Open blocks, rack blocks before host blocks."""
+        """Open blocks, a kind at a time: what a block is cut from comes before it."""
         decode = msgspec.json.Decoder(Block).decode
-        for row in self._stream("SELECT body FROM blocks WHERE until IS NULL ORDER BY rack DESC, number"):
+        wide = "CASE kind WHEN 'region' THEN 1 WHEN 'site' THEN 2 WHEN 'rack' THEN 3 ELSE 4 END"
+        for row in self._stream(f"SELECT body FROM blocks WHERE until IS NULL ORDER BY {wide}, number"):
             yield decode(row[0])
 
     def held(self, now: datetime) -> Iterator[Held]:

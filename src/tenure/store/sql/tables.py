@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Counts the schema's changes. A node whose number differs from the database's does not write."""
 
 metadata = MetaData()
@@ -145,12 +145,12 @@ blocks = Table(
     _row_number(),
     _text("subnet"),
     _bytes("prefix"),
-    _flag("rack"),
+    _text("kind"),
     _text("owner", null=True),
     _text("body"),
     _number("since"),
     _number("until", null=True),
-    _open("blocks_prefix", "subnet", "prefix", "rack", unique=True),
+    _open("blocks_prefix", "subnet", "prefix", "kind", unique=True),
     _open("blocks_owner", "owner", "number"),
 )
 
