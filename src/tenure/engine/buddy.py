@@ -8,6 +8,8 @@ in whatever order they were taken.
 import heapq
 from collections.abc import Iterator
 
+from tenure.engine.tower import Order
+
 _SLACK = 64
 
 
@@ -20,7 +22,7 @@ class Buddy:
     Cost: every operation takes at most `width` steps, however many pieces there are.
     """
 
-    __slots__ = ("_free", "_heaps", "first", "length", "width")
+    __slots__ = ("_free", "_heaps", "_orders", "first", "length", "width")
 
     def __init__(self, first: int, length: int, width: int) -> None:
         self.first = first
@@ -28,6 +30,7 @@ class Buddy:
         self.width = width
         self._free: dict[int, set[int]] = {length: {first}}
         self._heaps: dict[int, list[int]] = {length: [first]}
+        self._orders: dict[int, Order] = {}
 
     @property
     def empty(self) -> bool:
@@ -44,6 +47,18 @@ class Buddy:
             if have in self._free:
                 return self._lowest(have)
         return None
+
+    def find_from(self, number: int, length: int) -> int | None:
+        """First address of the first free piece of this length that begins at `number` or after it, or None.
+
+        Cost: a look in a `Tower` for each length of the free pieces, and one in each change from the first call on;
+        that one is linear in the free pieces.
+        """
+        start = self._start(number + (1 << (self.width - length)) - 1, length)
+        if self.around(start, length) is not None:
+            return start
+        ahead = (self._ahead(start, have) for have in self._free if have <= length)
+        return min((first for first in ahead if first is not None), default=None)
 
     def largest(self) -> int | None:
         """Length of the largest free piece, or None."""
@@ -106,6 +121,22 @@ class Buddy:
                 return start, have
         return None
 
+    def _ahead(self, number: int, length: int) -> int | None:
+        shift = self.width - length
+        found = self._order(length).next(-(-number >> shift))
+        return None if found is None else found << shift
+
+    def _order(self, length: int) -> Order:
+        """The free pieces of one length in order, kept from when they are first asked for."""
+        order = self._orders.get(length)
+        if order is None:
+            shift = self.width - length
+            last = self.first + (1 << (self.width - self.length)) - 1
+            order = self._orders[length] = Order(self.first >> shift, last >> shift)
+            for piece in self._free[length]:
+                order.add(piece >> shift)
+        return order
+
     def _fits(self, at: int, length: int, last: int) -> bool:
         size = 1 << (self.width - length)
         return at % size == 0 and at + size - 1 <= last
@@ -125,12 +156,16 @@ class Buddy:
         heap = self._heaps.setdefault(length, [])
         free.add(first)
         heapq.heappush(heap, first)
+        if length in self._orders:
+            self._orders[length].add(first >> (self.width - length))
         if len(heap) > 2 * len(free) + _SLACK:
             heap[:] = sorted(free)
 
     def _remove(self, first: int, length: int) -> None:
         pieces = self._free[length]
         pieces.discard(first)
+        if length in self._orders:
+            self._orders[length].discard(first >> (self.width - length))
         if not pieces:
             # Stale entries of the heap go with the last piece, so that it cannot grow for ever.
             del self._free[length]

@@ -6,9 +6,10 @@ longer, says so to a `Tower`, which knows the next that is not.
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from tenure.engine.gaps import Gaps
 from tenure.engine.tower import Tower
 from tenure.net.rangeset import Pair, RangeSet
 
@@ -70,10 +71,12 @@ class Occupancy:
         self._dynamic: tuple[Pair, ...] = ()
         self._room = self._tower(self.closed)
         self._lease_room = self._tower(self.unleased)
+        self._gaps: Gaps | None = None
 
     def close(self, closed: RangeSet, unleased: RangeSet) -> None:
         """Say anew what is never given by a claim, and by a lease. Cost: linear in the pages there are."""
         self.closed, self.unleased = closed, unleased
+        self._gaps = None
         self._dynamic = tuple(RangeSet.of((self.first, self.last)) - unleased)
         self._room, self._lease_room = self._tower(closed), self._tower(unleased)
         for number, page in self.pages.items():
@@ -176,6 +179,36 @@ class Occupancy:
             if mask:
                 return (first & ~LOW) + (mask & -mask).bit_length() - 1
         return self._ahead(self._room, free, first, last)
+
+    def nth_free(self, n: int) -> int | None:
+        """The free address that `n` lower ones precede, or None. Cost: the pages that they lie on."""
+        at = self._room.next(self.first >> PAGE_BITS)
+        while at is not None:
+            mask = free(self.page(at << PAGE_BITS))
+            if n < mask.bit_count():
+                return (at << PAGE_BITS) + nth_bit(mask, n)
+            n -= mask.bit_count()
+            at = self._room.next(at + 1)
+        return None
+
+    def smallest_gap(self) -> int | None:
+        """First address of the smallest stretch of free ones, the lowest among equals, or None.
+
+        Cost: logarithmic, in each change from the first call on; that one is linear in what is not free.
+        """
+        if self._gaps is None:
+            busy = (pair for number in self._numbers for pair in self._busy(number))
+            free_ones = RangeSet.of((self.first, self.last)) - (RangeSet(busy) | self.closed)
+            self._gaps = Gaps(self.first, self.last, free_ones)
+        return self._gaps.smallest()
+
+    def forget_gaps(self) -> None:
+        """Nobody will ask for the smallest gap, for now: changes cost nothing more for it."""
+        self._gaps = None
+
+    def _busy(self, number: int) -> Iterator[Pair]:
+        page, base = self.pages[number], number << PAGE_BITS
+        return ((base + low, base + high) for low, high in runs(page.used | page.resting))
 
     def free_dynamic(self, start: int) -> int | None:
         """A free address of the dynamic ranges that is offered to nobody, from the `start`-th on (any number will do).
@@ -293,6 +326,8 @@ class Occupancy:
     def _lost(self, number: int, page: Page) -> None:
         """An address that was free is free no longer."""
         self.available -= 1
+        if self._gaps is not None:
+            self._gaps.take(number)
         if not free(page):
             self._room.mark(number >> PAGE_BITS, full=True)
             if not self.available:
@@ -301,6 +336,8 @@ class Occupancy:
     def _gained(self, number: int, page: Page) -> None:
         """An address is free again."""
         self.available += 1
+        if self._gaps is not None:
+            self._gaps.give(number)
         mask = free(page)
         if not mask & (mask - 1):  # it is the only one of its page
             self._room.mark(number >> PAGE_BITS, full=False)
@@ -324,3 +361,27 @@ def span(page: int, first: int, last: int) -> int:
     low = max(first - base, 0)
     high = min(last - base, LOW)
     return ((1 << (high + 1)) - 1) & ~((1 << low) - 1) if high >= low else 0
+
+
+def runs(mask: int) -> Iterator[Pair]:
+    """The stretches of ones in a mask, as (first, last) bit."""
+    at = 0
+    while mask:
+        zeros = (mask & -mask).bit_length() - 1
+        mask >>= zeros
+        ones = (~mask & mask + 1).bit_length() - 1
+        yield at + zeros, at + zeros + ones - 1
+        mask >>= ones
+        at += zeros + ones
+
+
+def nth_bit(mask: int, n: int) -> int:
+    """Place of the bit of a page's mask that `n` lower ones precede; there must be one."""
+    at, half = 0, PAGE // 2
+    while half:
+        below = (mask >> at & (1 << half) - 1).bit_count()
+        if n >= below:
+            n -= below
+            at += half
+        half //= 2
+    return at

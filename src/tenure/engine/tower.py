@@ -5,6 +5,8 @@ Python's long integers as words). A node exists only where a page has become
 full; what is shut for good is worked out from its ranges.
 """
 
+from collections.abc import Callable
+
 from tenure.net.rangeset import RangeSet
 
 BITS = 8
@@ -46,21 +48,36 @@ class Tower:
 
     def next(self, page: int) -> int | None:
         """The first page from `page` on that is not full, or None."""
-        at, top = page, len(self._levels) - 1
-        for level in range(top + 1):
+        at = page
+        for level in range(len(self._levels)):
             node = at >> BITS
-            if level == top and node != self._root:
+            if not self._under_root(level, node):
                 return None
             room = FULL & ~self._bits(level, node) & -(1 << (at & (FANOUT - 1)))
             if room:
-                return self._down(level, node << BITS | (room & -room).bit_length() - 1)
+                return self._down(level, node << BITS | _lowest(room), _lowest)
             at = node + 1
         return None
 
-    def _down(self, level: int, child: int) -> int:
+    def previous(self, page: int) -> int | None:
+        """The last page up to `page` that is not full, or None."""
+        at = page
+        for level in range(len(self._levels)):
+            node = at >> BITS
+            if not self._under_root(level, node):
+                return None
+            room = FULL & ~self._bits(level, node) & (2 << (at & (FANOUT - 1))) - 1
+            if room:
+                return self._down(level, node << BITS | _highest(room), _highest)
+            at = node - 1
+        return None
+
+    def _under_root(self, level: int, node: int) -> bool:
+        return node >> BITS * (len(self._levels) - 1 - level) == self._root
+
+    def _down(self, level: int, child: int, end: Callable[[int], int]) -> int:
         for below in range(level - 1, -1, -1):
-            room = FULL & ~self._bits(below, child)
-            child = child << BITS | (room & -room).bit_length() - 1
+            child = child << BITS | end(FULL & ~self._bits(below, child))
         return child
 
     def _bits(self, level: int, node: int) -> int:
@@ -75,3 +92,41 @@ class Tower:
             if high > low:
                 bits |= ((1 << high) - 1) & ~((1 << low) - 1)
         return bits
+
+
+class Order:
+    """A set of numbers from `first` to `last` that can be asked for the neighbour of any number.
+
+    A `Tower` in which the members alone have room. Cost of every call: as there.
+    """
+
+    __slots__ = ("_first", "_last", "_tower")
+
+    def __init__(self, first: int, last: int) -> None:
+        self._first = first
+        self._last = last
+        self._tower = Tower(first, last, RangeSet.of((first, last)))
+
+    def add(self, number: int) -> None:
+        """It is a member."""
+        self._tower.mark(number, full=False)
+
+    def discard(self, number: int) -> None:
+        """It is a member no longer, if it was one."""
+        self._tower.mark(number, full=True)
+
+    def next(self, number: int) -> int | None:
+        """The lowest member from `number` on, or None."""
+        return self._tower.next(max(number, self._first))
+
+    def previous(self, number: int) -> int | None:
+        """The highest member up to `number`, or None."""
+        return self._tower.previous(min(number, self._last))
+
+
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
+
+
+def _highest(bits: int) -> int:
+    return bits.bit_length() - 1
