@@ -77,7 +77,8 @@ def check_space(world: World, space: Any) -> None:
     assert space.lowest_free() == min(free, default=None)
     check_blocks(world, space, free)
     open_ids = [s.subnet.id for s in world.state.rooms.all(space.subnet.network, space.version)]
-    assert (space.subnet.id in open_ids) == bool(free)
+    assert (space.subnet.id in open_ids) == (bool(free) and not space.subnet.draining)
+    assert space.loose == {number: host for subnet, number, host in world.tables.loose() if subnet == space.subnet.id}
 
 
 def check_blocks(world: World, space: Any, free: set[int]) -> None:

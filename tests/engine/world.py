@@ -96,6 +96,13 @@ class Tables:
             if row.cooling_until is not None and row.cooling_until > now and row.subnet not in subnets:
                 yield row.vrf, 6 if ":" in row.ip else 4, number_of(row.ip), row.cooling_until
 
+    def loose(self) -> Iterator[tuple[str, int, str]]:
+        hosts = {claim.id: claim.host for claim in self.open("claims")}
+        for row in self.open("allocations"):
+            host = hosts[row.claim]
+            if host is not None and not row.lease and row.title not in ("own", "new"):
+                yield row.subnet, number_of(row.ip), host
+
     def tallies(self) -> Iterator[Tally]:
         found: Counter[tuple[str, str | None, bool, str, int]] = Counter()
         for claim in self.open("claims"):
@@ -113,6 +120,10 @@ class Tables:
         machines = {m.id for m in self.all("machines") if {m.id, m.name} & want.machines} | {p.machine for p in ports}
         claims = {c.id: c for c in self.all("claims") if c.id in want.claims}
         claims |= {c.id: c for c in self.open("claims") if (c.project, c.handle) in want.handles}
+        claims |= {c.id: c for c in self.open("claims") if c.host in want.hosts}
+        settling = [c for c in self.open("claims") if c.settles is not None and c.settles <= now]
+        settling = sorted(settling, key=lambda c: c.settles)[: want.settling]
+        claims |= {c.id: c for c in settling}
         machines |= {c.machine for c in claims.values() if c.machine is not None}
         ports = [i for i in self.all("interfaces") if i.machine in machines]
         mine = {p.id for p in ports}
@@ -135,6 +146,8 @@ class Tables:
         held += [a for a in self.open("allocations") if a.claim in claims and a not in held]
         self._fill(facts, machines, claims, held)
         facts.expired = [a.id for a in expired]
+        facts.settling = [c.id for c in settling]
+        self._spread(facts, want)
         self._last(facts, want)
         self._holders(facts, want)
         return facts
@@ -155,6 +168,14 @@ class Tables:
         for attachment in self.open("attachments"):
             if attachment.allocation in here:
                 facts.put("attachments", attachment)
+
+    def _spread(self, facts: Facts, want: Wanted) -> None:
+        hosts = {claim.id: claim.host for claim in self.open("claims")}
+        for row in sorted(self.open("allocations"), key=lambda a: number_of(a.ip)):
+            if row.subnet in want.spread:
+                known = facts.spread[row.subnet]
+                first, count = known.get(hosts[row.claim], (row.ip, 0))
+                known[hosts[row.claim]] = first, count + 1
 
     def _last(self, facts: Facts, want: Wanted) -> None:
         closed = {c.id: (c.project, c.handle) for c in self.all("claims") if c.until is not None}

@@ -15,7 +15,9 @@ def read_capacity(use: ReadCapacity, draft: Draft) -> Capacity:
 
 
 def _whole(space: Space) -> Count:
-    return Count(space.capacity, space.in_use, space.reserved, space.cooling, space.available)
+    """What a draining subnet could still give is kept from everybody: reserved."""
+    kept = space.available if space.subnet.draining else 0
+    return Count(space.capacity, space.in_use, space.reserved + kept, space.cooling, space.available - kept)
 
 
 def _sum(counts: list[Count]) -> Count:

@@ -1,4 +1,4 @@
-"""Claim, bind, rebind, release."""
+"""Claim, bind, release. (Rebind: `moves`.)"""
 
 import msgspec
 
@@ -7,13 +7,14 @@ from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
 from tenure.engine.placing import place, room_to_wait
 from tenure.engine.ports import port_for
+from tenure.engine.reach import not_draining
 from tenure.engine.space import Space
 from tenure.engine.state import versions
 from tenure.errors import Conflict, InvalidValue, NotFound, NotPermitted
 from tenure.model import events as e
 from tenure.model.answers import Holding
 from tenure.model.holding import Claim, ClaimRequest
-from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim
+from tenure.model.uses import BindClaim, ClaimAddresses, ReleaseClaim
 
 LEASES = "dhcp"
 """Project, and beginning of the handle, of dynamic leases."""
@@ -25,7 +26,7 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
     The same handle with the same content gets the same claim; nothing is recorded then.
 
     Raises:
-        Conflict: The handle has other content (fact `differs`), or the name is taken.
+        Conflict: The handle has other content (fact `differs`), the name is taken, or the place is draining.
         AlreadyAllocated: `address` belongs to another handle.
         Exhausted: No subnet that may serve it has an address available.
 
@@ -42,12 +43,13 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
     known = draft.facts.handles[request.project, handle] if use.handle is not None else None
     if known is not None:
         return _again(draft, draft.facts.claims[known], request, said=use.request.family is not None)
+    not_draining(draft.state, request.host)
     claim = _begin(draft, handle, request)
     if _waits(draft, request):
         room_to_wait(draft, request)
         draft.record(e.ClaimDeferred(claim=msgspec.structs.replace(claim, bound=None)))
         return holding(draft, draft.facts.claims[claim.id], created=True)
-    _allocate(draft, claim, opens=True)
+    allocate(draft, claim, opens=True)
     return holding(draft, draft.facts.claims[claim.id], created=True)
 
 
@@ -63,6 +65,7 @@ def bind_claim(use: BindClaim, draft: Draft) -> Holding:
             claim=claim.id,
             host=claim.host,
         )
+    not_draining(draft.state, host)
     return bind(draft, claim, host)
 
 
@@ -70,31 +73,7 @@ def bind(draft: Draft, claim: Claim, host: str | None, only: Space | None = None
     """Record that a pending claim is bound, and give it its addresses (those of `only`'s family from there)."""
     bound = msgspec.structs.replace(claim, host=host, bound=draft.moment.now, revision=claim.revision + 1)
     draft.record(e.ClaimBound(claim=bound, before=claim.host))
-    _allocate(draft, bound, opens=False, only=only)
-    return holding(draft, draft.facts.claims[claim.id])
-
-
-def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
-    """Move a claim to another host, with its addresses or, `renumber`, with new ones near it.
-
-    Raises:
-        Conflict: It is pending, or a boundary keeps its addresses where they are (and `renumber` was not said).
-    """
-    claim = open_claim(draft, use.claim)
-    host = resolve.location(draft.state, use.host).id
-    if claim.bound is None:
-        raise Conflict(f"claim {claim.id} is not bound yet; bind it", claim=claim.id)
-    if claim.host == host and not use.renumber:
-        return holding(draft, claim)
-    if use.renumber and claim.request.address is not None:
-        raise Conflict(f"claim {claim.id} asks for {claim.request.address} by name; release it first", claim=claim.id)
-    if not use.renumber:
-        _may_keep(draft, claim, host)
-    moved = msgspec.structs.replace(claim, host=host, revision=claim.revision + 1)
-    draft.record(e.ClaimRebound(claim=moved, before=claim.host))
-    if use.renumber:
-        release(draft, moved, "renumbered", closes=False)
-        _allocate(draft, moved, opens=False)
+    allocate(draft, bound, opens=False, only=only)
     return holding(draft, draft.facts.claims[claim.id])
 
 
@@ -120,12 +99,28 @@ def release_claim(use: ReleaseClaim, draft: Draft) -> Holding:
 
 def end(draft: Draft, claim: Claim, reason: str) -> Holding:
     """Record that a claim ends, with all that it holds."""
-    ended = msgspec.structs.replace(claim, until=draft.moment.now, revision=claim.revision + 1)
+    ended = msgspec.structs.replace(
+        claim, until=draft.moment.now, leaving=None, settles=None, revision=claim.revision + 1
+    )
     if draft.facts.held.get(claim.id):
         release(draft, ended, reason, closes=True)
     else:
         draft.record(e.ClaimReleased(claim=ended))
     return holding(draft, ended)
+
+
+def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = None) -> None:
+    """Record all addresses that a claim asks for (those of `only`'s family from there); `opens`: it begins with them.
+
+    Raises:
+        TenureError: As `placing.place`.
+    """
+    first = opens
+    for version in versions(claim.request.family):
+        here = only if only is not None and only.version == version else None
+        for _ in range(claim.request.count):
+            place(draft, claim, version, opens=first, only=here)
+            first = False
 
 
 def open_claim(draft: Draft, name: str) -> Claim:
@@ -183,30 +178,6 @@ def _waits(draft: Draft, request: ClaimRequest) -> bool:
         return False
     clustered = draft.state.networks[request.network].model == "clustered"
     return request.defer or (clustered and request.host is None and request.subnet is None)
-
-
-def _allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = None) -> None:
-    first = opens
-    for version in versions(claim.request.family):
-        here = only if only is not None and only.version == version else None
-        for _ in range(claim.request.count):
-            place(draft, claim, version, opens=first, only=here)
-            first = False
-
-
-def _may_keep(draft: Draft, claim: Claim, host: str) -> None:
-    path = {place.id for place in draft.state.path(host)}
-    network = draft.state.networks[claim.network]
-    for allocation in draft.facts.held[claim.id].values():
-        bound = draft.state.subnets[allocation.subnet].subnet.locations
-        if bound and not path.intersection(bound):
-            raise Conflict(f"{allocation.ip} is of a subnet that does not reach there; renumber", address=allocation.ip)
-        if network.boundary == "hard":
-            raise Conflict(
-                f"network {network.name} has a hard boundary: {allocation.ip} cannot leave its host; renumber",
-                address=allocation.ip,
-                boundary="hard",
-            )
 
 
 def _host_name(draft: Draft, claim: Claim) -> str:

@@ -23,8 +23,8 @@ class Wanted:
     What hangs on them is read too: a claim brings its open allocations and its
     machine, a pending one the open allocations that carry its hostname, an
     allocation its claim and attachments, a MAC or a machine its interfaces,
-    an interface its machine, its open allocations and its pending claims, a
-    machine its open claims and the open allocations that carry its name in lower case.
+    an interface its machine, its open allocations and its pending claims, a host its
+    open claims, a machine its open claims and the open allocations that carry its name in lower case.
 
     Attributes:
         handles: (project, handle) of open claims.
@@ -34,10 +34,13 @@ class Wanted:
         macs: Of open interfaces.
         machines: Names or ids of open machines.
         tokens: Names or ids of open tokens.
+        hosts: Ids of locations whose open claims are all to be read.
+        spread: Ids of subnets of which to read at which hosts their addresses are held.
         last: (project, handle) of claims that were released: their latest allocation.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
         expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
+        settling: How many claims whose hand-over is over at `now` to read.
     """
 
     handles: set[tuple[str, str]] = field(default_factory=set)
@@ -47,15 +50,24 @@ class Wanted:
     macs: set[str] = field(default_factory=set)
     machines: set[str] = field(default_factory=set)
     tokens: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    spread: set[str] = field(default_factory=set)
     last: set[tuple[str, str]] = field(default_factory=set)
     holders: set[tuple[str, str, str, str]] = field(default_factory=set)
     expired: int = 0
+    settling: int = 0
 
     def add(self, other: "Wanted") -> None:
         """Want what `other` wants too."""
-        for name in ("handles", "claims", "hostnames", "addresses", "macs", "machines", "tokens", "last", "holders"):
+        for name in _KEYS:
             getattr(self, name).update(getattr(other, name))
         self.expired = max(self.expired, other.expired)
+        self.settling = max(self.settling, other.settling)
+
+
+_KEYS = (
+    "handles", "claims", "hostnames", "addresses", "macs", "machines", "tokens", "hosts", "spread", "last", "holders",
+)  # fmt: skip
 
 
 class Facts:
@@ -75,7 +87,11 @@ class Facts:
         last: Latest allocation under a handle whose claim was released, where it was wanted.
         tokens: Open tokens by id. token_names: id by name, or None.
         holders: For each wanted one: the first 20 labels, and how many there are.
+        standing: Ids of the open claims of each host that was wanted.
+        spread: Of each subnet that was wanted: by host (None: without one) the first address held there, and how
+            many; as they were read.
         expired: Allocation ids of dynamic leases that may be closed.
+        settling: Ids of claims whose hand-over may be over.
         net: What the batch writes so far, one image a key.
     """
 
@@ -99,7 +115,10 @@ class Facts:
         self.token_names: dict[str, str | None] = {}
         self.holders: dict[tuple[str, str, str, str], tuple[list[str], int]] = {}
         self.last: dict[tuple[str, str], Allocation] = {}
+        self.standing: dict[str, dict[str, None]] = {}
+        self.spread: dict[str, dict[str | None, tuple[str, int]]] = {}
         self.expired: list[str] = []
+        self.settling: list[str] = []
         self.net: dict[tuple[str, Key], Image] = {}
 
     def want(self, wanted: Wanted) -> None:
@@ -116,6 +135,10 @@ class Facts:
             self.machine_names.setdefault(name, None)
         for name in wanted.tokens:
             self.token_names.setdefault(name, None)
+        for host in wanted.hosts:
+            self.standing.setdefault(host, {})
+        for subnet in wanted.spread:
+            self.spread.setdefault(subnet, {})
 
     def put(self, table: str, row: Any) -> None:
         """Know a row that the store read."""
@@ -159,6 +182,8 @@ def _replace(facts: Facts, table: str, old: Any, new: Any) -> None:
 
 
 def _put_claim(facts: Facts, claim: Claim) -> None:
+    if facts.standing:
+        _stand(facts, facts.claims.get(claim.id), claim)
     facts.claims[claim.id] = claim
     if claim.request.hostname is not None:
         facts.named.setdefault(claim.request.hostname, {})
@@ -180,7 +205,16 @@ def _put_claim(facts: Facts, claim: Claim) -> None:
             waiting.pop(claim.id, None)
 
 
+def _stand(facts: Facts, old: Claim | None, new: Claim | None) -> None:
+    """Claims that come to a host that was wanted, or leave it."""
+    if old is not None and old.host in facts.standing:
+        facts.standing[old.host].pop(old.id, None)
+    if new is not None and new.until is None and new.host in facts.standing:
+        facts.standing[new.host][new.id] = None
+
+
 def _forget_claim(facts: Facts, claim: Claim) -> None:
+    _stand(facts, claim, None)
     facts.claims.pop(claim.id, None)
     if facts.handles.get((claim.project, claim.handle)) == claim.id:
         facts.handles[claim.project, claim.handle] = None

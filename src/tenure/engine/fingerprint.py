@@ -15,7 +15,7 @@ _VALUES = ("vrfs", "locations", "networks", "ranges", "zones", "names", "relays"
 _COUNTS = ("claims_of", "claims_at", "waiting", "families")
 _ROWS = ("claims", "allocations", "interfaces", "machines", "tokens")
 _IDS = ("handles", "addresses", "macs", "machine_names", "token_names")
-_GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed")
+_GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed", "standing")
 
 
 def fingerprint(state: State) -> dict[str, Any]:
@@ -38,6 +38,7 @@ def of_space(space: Space) -> dict[str, Any]:
         "held": {n: page.used for n, page in space.pages.items() if page.used},
         "resting": dict(space.resting),
         "woken": dict(space.woken),
+        "loose": dict(space.loose),
         "counts": (space.held, space.in_use, space.cooling, space.available, space.capacity, space.reserved),
         "lengths": (space.block_length, space.rack_length),
         "blocks": {key: (b.owner, b.free, b.region and b.region.key) for key, b in space.blocks.items()},

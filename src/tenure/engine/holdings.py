@@ -1,5 +1,6 @@
 """What a caller is shown of a claim, and what every planner does to one."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 import msgspec
@@ -42,17 +43,19 @@ def _shown(draft: Draft, allocation: Allocation) -> HeldAddress:
     )
 
 
-def release(draft: Draft, claim: Claim, reason: str, *, closes: bool) -> None:
+def release(draft: Draft, claim: Claim, reason: str, *, closes: bool, held: Iterable[Allocation] | None = None) -> None:
     """Record that a claim's open addresses are taken back, and that the claim ends with them if `closes`.
+
+    `held`: Those of them that are; None for all.
 
     Each rests until the latest of its last DHCP promise (with the clock margin), the end of its
     records' TTL, the network's cooldown, and the end of the rest that was cut short when it was
     given. The promise to a client that gave its lease back (`returned`) is over; an address that a
     client declined rests for a day.
     """
-    held = list(draft.facts.held[claim.id].values())
-    for at, allocation in enumerate(held):
-        last = closes and at == len(held) - 1
+    taken = list(draft.facts.held[claim.id].values() if held is None else held)
+    for at, allocation in enumerate(taken):
+        last = closes and at == len(taken) - 1
         attached = draft.facts.attached.get(allocation.id, {})
         until = draft.moment.now
         draft.record(

@@ -150,9 +150,11 @@ def create_location(use: CreateLocation, draft: Draft) -> Made:
 
 
 def change_location(use: ChangeLocation, draft: Draft) -> Made:
-    """Change a place's name, parent, relay or router."""
+    """Change a place's name, parent, relay or router, or whether it is draining."""
     old = resolve.location(draft.state, use.location, "")
     resolve.matching(old.revision, draft.asked.if_match)
+    if use.changes == {"draining": old.draining}:
+        return Made(location=old)
     changes = dict(use.changes)
     if changes.get("parent") is not None:
         changes["parent"] = resolve.location(draft.state, str(changes["parent"]), "/parent").id

@@ -15,6 +15,7 @@ from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import DECLINED_REST
 from tenure.engine.placing import name_holder
+from tenure.engine.reach import draining
 from tenure.engine.resolve import is_hostname
 from tenure.engine.space import Space
 from tenure.model import events as e
@@ -50,7 +51,7 @@ def lease_offer(use: LeaseOffer, draft: Draft) -> Leased:
     known = known or _dynamic(draft, link, use.client)
     if known is not None:
         return Leased(_lease(draft, link, known, known.held_until))
-    number = _free(draft, link, use.client, use.requested)
+    number = None if link.space.subnet.draining else _free(draft, link, use.client, use.requested)
     if number is None:
         return SILENCE
     draft.state.offers.note(link.space.subnet.id, number, use.client.mac, draft.moment.now)
@@ -70,7 +71,8 @@ def lease_commit(use: LeaseCommit, draft: Draft) -> Leased:
         if number_of(known.ip) != use.address:
             return Leased(refused=LeaseRefused(f"{use.client.mac} has {known.ip} here"))
         return Leased(_lease(draft, link, known, _promised(draft, link, known)))
-    if use.form == "selecting" and _may_have(draft, link, use.client, use.address):
+    new = use.form == "selecting" and not link.space.subnet.draining
+    if new and _may_have(draft, link, use.client, use.address):
         given = _grant(draft, link, use.client, use.address)
         return Leased(_lease(draft, link, given, given.held_until))
     if use.form == "selecting" or link.authoritative:
@@ -163,10 +165,13 @@ def _bound_here(draft: Draft, link: Link, client: Client, place: Place) -> Alloc
     subnet = link.space.subnet
     mine = [c for c in claims if c.network == subnet.network and c.request.family != "v6"]
     mine = [c for c in mine if c.request.subnet in (None, subnet.id)]
-    if not mine or not link.space.available:
+    if not mine or not link.space.available or subnet.draining:
         return None
     claim = min(mine, key=lambda c: (c.since, c.id))
-    bind(draft, claim, _seen_at(draft, link, place) or claim.host, link.space)
+    host = _seen_at(draft, link, place) or claim.host
+    if draining(draft.state, host) is not None:
+        return None
+    bind(draft, claim, host, link.space)
     return _known(draft, link, client)
 
 

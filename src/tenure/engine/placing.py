@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
+from tenure.engine.reach import barrier
 from tenure.engine.resolve import is_hostname
 from tenure.engine.rooms import Offered
 from tenure.engine.space import Space
@@ -164,7 +165,14 @@ def _wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | N
         raise Conflict("the subnet that it asks for is gone; release it", subnet=request.subnet, pointer="/subnet")
     if not reaches(space, wish):
         raise Conflict("that subnet does not reach that host", subnet=request.subnet, pointer="/subnet")
+    _not_draining(space, "/subnet")
     return space
+
+
+def _not_draining(space: Space, pointer: str) -> None:
+    if space.subnet.draining:
+        cidr = space.subnet.cidr
+        raise Conflict(f"subnet {cidr} is draining: nothing new is placed there", subnet=cidr, pointer=pointer)
 
 
 def wish_of(draft: Draft, host: str | None, network: Network) -> Wish:
@@ -249,10 +257,12 @@ def _may_be_there(draft: Draft, claim: Claim, network: Network, space: Space, nu
     address = claim.request.address
     if not reaches(space, wish_of(draft, claim.host, network)):
         raise Conflict(f"{address} is of a subnet that does not reach that host", address=address, pointer="/address")
-    block = space.block_at(number)
-    if network.boundary == "hard" and block is not None and block.owner not in (None, claim.host or ROOT):
+    _not_draining(space, "/address")
+    block = barrier(draft.state, network, space, number, claim.host)
+    if block is not None:
+        owner = _place_name(draft, block.owner or ROOT)
         raise Conflict(
-            f"{address} lies in block {block.text} of {_place_name(draft, block.owner)}, and the boundary is hard",
+            f"{address} lies in block {block.text} of {owner}, and the boundary is hard",
             address=address,
             block=block.text,
             boundary="hard",

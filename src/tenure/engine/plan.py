@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tenure.engine import capacity, claims, inventory, leases, machines, subnets
+from tenure.engine import capacity, claims, inventory, leases, machines, moves, subnets
 from tenure.engine.draft import Draft, Moment, Plan
 from tenure.engine.facts import Facts
 from tenure.engine.state import State
@@ -79,7 +79,9 @@ _PLANNERS: dict[type, Callable[[Any, Draft], Any]] = {
     u.DeleteMachine: machines.delete_machine,
     u.ClaimAddresses: claims.claim_addresses,
     u.BindClaim: claims.bind_claim,
-    u.RebindClaim: claims.rebind_claim,
+    u.RebindClaim: moves.rebind_claim,
+    u.SettleClaim: moves.settle_claim,
+    u.EvacuateHost: moves.evacuate_host,
     u.ReleaseClaim: claims.release_claim,
     u.Together: _together,
     u.LeaseOffer: leases.lease_offer,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
+from tenure.model.holding import Allocation, Claim
 from tenure.model.placement import Block
 from tenure.net.addresses import number_of, parse_prefix
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tenure.engine.strays import Rest
 
 Undo = Callable[[], object]
+
+_AT_HOME = ("own", "new")
 
 
 def _put(kind: str) -> "Callable[[State, Any], Undo]":
@@ -96,6 +99,7 @@ def _network_changed(state: "State", event: e.NetworkChanged) -> Undo:
 def _retune(state: "State", network: str) -> None:
     """Blocks of the new lengths from now on; those that are owned stay as they are."""
     for space in state.spaces(network):
+        space.forget_gaps()
         lengths = state.lengths_of(network, space.version, space.prefix_length)
         if lengths != (space.block_length, space.rack_length):
             space.block_length, space.rack_length = lengths
@@ -274,7 +278,28 @@ def _claim_bound(state: "State", event: e.ClaimBound) -> Undo:
 def _claim_rebound(state: "State", event: e.ClaimRebound) -> Undo:
     claim, before = event.claim, event.before
     _move_count(state, before, claim.host)
-    return lambda: _move_count(state, claim.host, before)
+    kept = [(state.subnets[a.subnet], number_of(a.ip), a) for a in event.allocations]
+    loose = [(space, number, _loosen(space, number, _away(claim, a))) for space, number, a in kept]
+
+    def undo() -> None:
+        for space, number, host in loose:
+            _loosen(space, number, host)
+        _move_count(state, claim.host, before)
+
+    return undo
+
+
+def _away(claim: Claim, allocation: Allocation) -> str | None:
+    """The host that uses an address away from its block's owner, as its title says; None where it is at home."""
+    return None if allocation.lease or allocation.title in _AT_HOME else claim.host
+
+
+def _loosen(space: Space, number: int, host: str | None) -> str | None:
+    """A host uses an address away from its block's owner (None: nobody does); returns which one did till now."""
+    before = space.loose.pop(number, None)
+    if host is not None:
+        space.loose[number] = host
+    return before
 
 
 def _move_count(state: "State", old: str | None, new: str | None) -> None:
@@ -308,8 +333,10 @@ def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
     rest = space.take(number)
     if event.opens:
         state.count_claim(event.claim, 1)
+    _loosen(space, number, _away(event.claim, allocation))
 
     def undo() -> None:
+        _loosen(space, number, None)
         space.untake(number)
         if rest is not None:
             space.rest(number, rest)
@@ -326,6 +353,7 @@ def _released(state: "State", event: e.AddressReleased) -> Undo:
     number = number_of(allocation.ip)
     space = state.subnets[allocation.subnet]
     woken = space.untake(number)
+    loose = _loosen(space, number, None)
     cooling = allocation.cooling_until
     rests = cooling is not None and allocation.until is not None and cooling > allocation.until
     if rests and cooling is not None:
@@ -337,6 +365,7 @@ def _released(state: "State", event: e.AddressReleased) -> Undo:
         if rests:
             space.unrest(number)
         space.take(number, woken)
+        _loosen(space, number, loose)
         if event.closes:
             state.count_claim(event.claim, 1)
 

@@ -1,4 +1,7 @@
-"""Which subnets have an address available: so that the full ones of a network are never walked for a claim."""
+"""Which subnets have an address available: so that the full ones of a network are never walked for a claim.
+
+One that is draining has none to give.
+"""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
@@ -44,7 +47,7 @@ class Rooms(Generic[S]):
         if self._known.get(space.subnet.id) is space:
             for key in _keys(space):
                 self._take(key, space)
-                if space.available:
+                if space.available and not space.subnet.draining:
                     insort(self._open.setdefault(key, []), (space.order, space))
 
     def _take(self, key: Key, space: S) -> None:

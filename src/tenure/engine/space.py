@@ -17,6 +17,7 @@ class Space(Blocks):
         subnet: Its value. version: 4 or 6. first, last: As numbers.
         order: Its place among the subnets, by when it was made.
         edges: Addresses that stand for the subnet itself. (`closed` are those, and all that is set aside.)
+        loose: Addresses used away from their block's owner, and by which host: each needs a route of its own.
         in_use + cooling + reserved + available is the capacity.
     """
 
@@ -31,6 +32,7 @@ class Space(Blocks):
         self.ranges: dict[str, Range] = {}
         self.nested: dict[str, Pair] = {}
         self.edges = RangeSet()
+        self.loose: dict[int, str] = {}
         self.block_length, self.rack_length = lengths
         self.reshape()
 
@@ -38,7 +40,7 @@ class Space(Blocks):
         """Take over what `old`, the same subnet under another prefix, remembers; `reshape` must follow."""
         self.adopt_pages(old)
         self.adopt_blocks(old)
-        self.ranges = old.ranges
+        self.ranges, self.loose = old.ranges, old.loose
 
     @property
     def size(self) -> int:

@@ -65,6 +65,10 @@ WayUp = tuple[tuple[str, ...], str, tuple[tuple[BlockKind, str], ...]]
 """Ids of a location and everything above it; its rack's; and kind and id of rack, site and region."""
 
 
+LooseRow = tuple[str, int, str]
+"""Subnet id, address, and the id of the host that uses it away from its block's owner."""
+
+
 StrayRow = tuple[str, int, int, datetime]
 """Vrf id, IP version, address, and the end of its rest."""
 
@@ -102,6 +106,9 @@ class Rows(Protocol):
     def held(self, now: datetime) -> Iterable[HeldRow]:
         """Open and resting addresses."""
 
+    def loose(self) -> Iterable[LooseRow]:
+        """Addresses used away from their block's owner."""
+
     def strays(self, now: datetime) -> Iterable[StrayRow]:
         """Resting addresses of subnets that are gone."""
 
@@ -120,6 +127,7 @@ class State:
         waiting: Addresses that pending claims of (network, version) will need.
         strays: Rests of addresses whose subnet is gone.
         relays: Location by (circuit id, remote id). names: Ids by (kind, name).
+        draining: Ids of locations that say so of themselves.
     """
 
     def __init__(self) -> None:
@@ -148,6 +156,7 @@ class State:
         self.offers = Offers(self.subnets)
         self.strays = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}
+        self.draining: set[str] = set()
         self._ways: dict[str | None, WayUp] = {}
         self._ends: Ends = []
         self._made = 0
@@ -256,6 +265,8 @@ class State:
             state.reduce(e.BlockOwned(block=block))
         for space, number, until in resting:
             space.rested(number, until)
+        for subnet_id, number, host in rows.loose():
+            state.subnets[subnet_id].loose[number] = host
         state._load_strays(rows.strays(now))
         state._load_tallies(rows.tallies())
         return state
@@ -306,6 +317,8 @@ class State:
         self.locations[location.id] = location
         self.names["location", location.name] = location.id
         self.children.setdefault(location.parent, {})[location.id] = None
+        if location.draining:
+            self.draining.add(location.id)
         if location.relay is not None:
             self.relays[location.relay.circuit_id, location.relay.remote_id] = location.id
 
@@ -315,6 +328,7 @@ class State:
         del self.locations[location.id]
         del self.names["location", location.name]
         del self.children[location.parent][location.id]
+        self.draining.discard(location.id)
         if location.relay is not None:
             self.relays.pop((location.relay.circuit_id, location.relay.remote_id), None)
 

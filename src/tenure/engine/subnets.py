@@ -48,6 +48,8 @@ def change_subnet(use: ChangeSubnet, draft: Draft) -> Made:
     space = resolve.space(draft.state, use.subnet, "")
     old = space.subnet
     resolve.matching(old.revision, draft.asked.if_match)
+    if use.changes == {"draining": old.draining}:
+        return Made(subnet=old)
     changes = _resolved_fields(draft, use.changes)
     if "cidr" in changes:
         changes["cidr"] = str(_prefix(str(changes["cidr"])))
@@ -59,8 +61,29 @@ def change_subnet(use: ChangeSubnet, draft: Draft) -> Made:
     if subnet.cidr != old.cidr:
         _resize(draft, space, prefix)
     _not_held(draft, space, subnet, prefix)
+    _still_reached(draft, old, subnet)
     draft.record(e.SubnetChanged(subnet=subnet))
     return Made(subnet=subnet)
+
+
+def _still_reached(draft: Draft, old: Subnet, subnet: Subnet) -> None:
+    """Refuse locations that leave a holder's host outside."""
+    narrower = subnet.locations and not set(subnet.locations) >= set(old.locations) > set()
+    if not narrower or not draft.state.subnets[old.id].held:
+        return
+    facts, places = draft.facts, set(subnet.locations)
+    found = {h: held for h, held in facts.spread.get(old.id, {}).items() if _outside(draft, h, places)}
+    since = [a for a in facts.allocations.values() if a.subnet == subnet.id and ("claims", (a.claim,)) in facts.net]
+    for allocation in since:  # given or moved by a use before this one, in the same batch
+        host = facts.claims[allocation.claim].host
+        if allocation.until is None and _outside(draft, host, places):
+            found.setdefault(host, (allocation.ip, 1))
+    labels = sorted(f"{ip} at {draft.state.locations[str(host)].name}" for host, (ip, _) in found.items())
+    vacant(f"subnet {subnet.cidr}", labels, sum(count for _, count in found.values()))
+
+
+def _outside(draft: Draft, host: str | None, places: set[str]) -> bool:
+    return host in draft.state.locations and places.isdisjoint(draft.state.way_up(host)[0])
 
 
 def delete_subnet(use: DeleteSubnet, draft: Draft) -> Nothing:

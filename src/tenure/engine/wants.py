@@ -9,6 +9,7 @@ from typing import Any
 
 from tenure.engine.facts import Wanted
 from tenure.engine.leases import lease_handle
+from tenure.engine.moves import MOST_EVACUATED
 from tenure.engine.space import Space
 from tenure.engine.state import State
 from tenure.engine.stretches import covered, holders_key, left_out, whole
@@ -63,8 +64,18 @@ def _mac(found: Wanted, text: str) -> None:
         found.macs.add(parse_mac(text))
 
 
-def _by_claim(found: Wanted, use: u.BindClaim | u.RebindClaim | u.ReleaseClaim, state: State) -> None:
+def _by_claim(found: Wanted, use: u.BindClaim | u.RebindClaim | u.SettleClaim | u.ReleaseClaim, state: State) -> None:
     found.claims.add(use.claim)
+
+
+def _evacuate(found: Wanted, use: u.EvacuateHost, state: State) -> None:
+    host = state.find("location", use.host)
+    if host is not None and state.claims_at[host] <= MOST_EVACUATED:
+        found.hosts.add(host)
+
+
+def _tend(found: Wanted, use: u.Tend, state: State) -> None:
+    found.settling = max(found.settling, use.limit)
 
 
 def _together(found: Wanted, use: u.Together, state: State) -> None:
@@ -111,6 +122,8 @@ def _create_subnet(found: Wanted, use: u.CreateSubnet, state: State) -> None:
 
 def _change_subnet(found: Wanted, use: u.ChangeSubnet, state: State) -> None:
     subnet, cidr = state.find("subnet", use.subnet), use.changes.get("cidr")
+    if subnet is not None and use.changes.get("locations"):
+        found.spread.add(subnet)
     if subnet is None or not isinstance(cidr, str):
         return
     space = state.subnets[subnet]
@@ -193,6 +206,8 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.ClaimAddresses: _claim,
     u.BindClaim: _by_claim,
     u.RebindClaim: _by_claim,
+    u.SettleClaim: _by_claim,
+    u.EvacuateHost: _evacuate,
     u.ReleaseClaim: _by_claim,
     u.Together: _together,
     u.CreateMachine: _create_machine,
@@ -212,6 +227,7 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.LeaseDecline: _lease,
     u.LeaseInform: _lease,
     u.ExpireLeases: _expire,
+    u.Tend: _tend,
     u.CreateToken: _create_token,
     u.RevokeToken: _revoke_token,
 }

@@ -38,9 +38,11 @@ _OF_ADDRESSES: Final = frozenset(
         e.LeasePromised,
         e.BlockOwned,
         e.BlockSurrendered,
+        e.BlockResized,
         e.ClaimDeferred,
         e.ClaimBound,
         e.ClaimRebound,
+        e.ClaimSettled,
         e.ClaimReleased,
     }
 )

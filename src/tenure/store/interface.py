@@ -98,6 +98,14 @@ class Stray(NamedTuple):
     cooling_until: datetime
 
 
+class Loose(NamedTuple):
+    """An open address that a host uses away from its block's owner."""
+
+    subnet: str
+    number: int
+    host: str
+
+
 class Named(NamedTuple):
     """An open allocation that has a name, as the zones need it."""
 
@@ -145,6 +153,10 @@ class Snapshot(Protocol):
 
     def held(self, now: datetime) -> Iterator[Held]:
         """Open allocations, and closed ones that still rest after `now`."""
+        ...
+
+    def loose(self) -> Iterator[Loose]:
+        """Open allocations, no leases, with a host and another title than own or new."""
         ...
 
     def strays(self, now: datetime) -> Iterator[Stray]:
@@ -241,6 +253,13 @@ class OwnedBlock(NamedTuple):
 
     block: Block
     in_use: int
+
+
+class Remaining(NamedTuple):
+    """What is still somewhere: the oldest claims, at most 20, and how many there are."""
+
+    holdings: list[Holding]
+    total: int
 
 
 class Found(NamedTuple):
@@ -379,6 +398,10 @@ class Reads(Protocol):
 
     def address(self, vrf: str, ip: str, now: datetime) -> Seen[KnownAddress | None]:
         """Who holds an address; if nobody does, whose it was while it still rests at `now`."""
+        ...
+
+    def remaining(self, *, location: str = "", subnet: str = "") -> Seen[Remaining]:
+        """Open claims at a location and below it, or with an address of a subnet; by id. Cost: linear in them."""
         ...
 
     def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Entry]:

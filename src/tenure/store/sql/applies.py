@@ -91,13 +91,14 @@ def _claims(to: Target, images: list[Image]) -> None:
 
 
 _CLAIM_CHANGES: Final = (
-    "host text", "machine text", "interface text", "bound bigint", "until bigint", "request text", "revision bigint",
+    "host text", "machine text", "interface text", "bound bigint", "leaving text", "settles bigint", "until bigint",
+    "request text", "revision bigint",
 )  # fmt: skip
 
 
 def _claim_changes(claim: Any) -> r.Row:
-    id_, _, _, _, host, machine, interface, _, bound, until, _, request, revision = r.claim_row(claim)
-    return (id_, host, machine, interface, bound, until, request, revision)
+    id_, _, _, _, host, machine, interface, _, bound, leaving, settles, until, _, request, revision = r.claim_row(claim)
+    return (id_, host, machine, interface, bound, leaving, settles, until, request, revision)
 
 
 def _allocations(to: Target, images: list[Image]) -> None:

@@ -52,6 +52,7 @@ class Reading:
         facts = self._facts
         facts.want(wanted)
         self._machines(wanted)
+        self._spread(wanted.spread)
         self._tokens(wanted.tokens)
         self._claims(wanted)
         self._last(wanted.last)
@@ -114,6 +115,9 @@ class Reading:
         handles = f"SELECT {CLAIMS} FROM {{k}} {open_}"
         self._put("claims", map(r.claim_of, self._rows(handles, ["project text", "handle text"], wanted.handles)))
         self._claims_by_id(wanted.claims)
+        at = self._db.each("claims c", "c.until IS NULL AND c.host IS NOT NULL AND c.host = k.host")
+        self._put("claims", map(r.claim_of, self._by(f"SELECT {CLAIMS} FROM {{k}} {at}", "host", wanted.hosts)))
+        self._settling(wanted.settling)
         pending = claims + "c.until IS NULL AND c.bound IS NULL AND c.interface IS NOT NULL AND c.interface = k.port"
         self._put("claims", map(r.claim_of, self._by(pending, "port", self._facts.interfaces)))
         held = claims + "c.until IS NULL AND c.machine IS NOT NULL AND c.machine = k.machine"
@@ -179,6 +183,29 @@ class Reading:
         expired = [r.allocation_of(row) for row in found]
         self._put("allocations", expired)
         self._facts.expired = [held.id for held in expired]
+
+    def _settling(self, most: int) -> None:
+        if not most:
+            return
+        statement = (
+            f"SELECT {CLAIMS} FROM claims c WHERE c.until IS NULL AND c.leaving IS NOT NULL AND c.settles <= ?"
+            " ORDER BY c.settles LIMIT ?"
+        )
+        due = [r.claim_of(row) for row in self._db.fetch(self._raw, self._db.sql(statement), [self._now, most])]
+        self._put("claims", due)
+        self._facts.settling = [claim.id for claim in due]
+
+    def _spread(self, subnets: set[str]) -> None:
+        """At which hosts the addresses of a subnet are held: the first of each, and how many."""
+        statement = (
+            "SELECT subnet, host, address, total FROM (SELECT a.subnet, c.host, a.address,"
+            " count(*) OVER (PARTITION BY a.subnet, c.host) AS total,"
+            " row_number() OVER (PARTITION BY a.subnet, c.host ORDER BY a.address) AS place"
+            " FROM {k} CROSS JOIN allocations a CROSS JOIN claims c"
+            " WHERE a.subnet = k.subnet AND a.until IS NULL AND c.id = a.claim) AS held WHERE place = 1"
+        )
+        for subnet, host, address, count in self._by(statement, "subnet", subnets):
+            self._facts.spread[subnet][host] = (r.text_of(address), count)
 
     def _put(self, table: str, rows: Iterable[Any]) -> None:
         put = self._facts.put

@@ -19,7 +19,7 @@ from tenure.model.machines import Machine
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_address, parse_prefix
-from tenure.store.interface import Findings, KnownAddress, OwnedBlock, Page, Seen
+from tenure.store.interface import Findings, KnownAddress, OwnedBlock, Page, Remaining, Seen
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
 from tenure.store.sql.connect import Database
@@ -29,6 +29,7 @@ from tenure.store.sql.search import find
 
 V = TypeVar("V")
 
+_REMAINING = 20
 _ENTRY = [t.ledger.c[name] for name in r.ENTRY]
 
 
@@ -191,6 +192,19 @@ class SqlReads:
                 resting = here.where(c.until.is_not(None), c.cooling_until > r.micros(now))
                 row = at.first(resting.order_by(c.until.desc()))
             return Seen(None if row is None else known_addresses(at, [r.allocation_of(row)])[0], at.head)
+
+    def remaining(self, *, location: str = "", subnet: str = "") -> Seen[Remaining]:
+        """Open claims at a location and below it, or with an address of a subnet."""
+        c, a = t.claims.c, t.allocations.c
+        query = select(*CLAIM).where(c.until.is_(None))
+        if location:
+            query = query.where(c.host.in_(_below(location)))
+        if subnet:
+            query = query.where(c.id.in_(select(a.claim).where(a.subnet == subnet, a.until.is_(None))))
+        with self._seen() as at:
+            first = [r.claim_of(row) for row in at.all(query.order_by(c.id).limit(_REMAINING))]
+            count = at.all(select(func.count()).select_from(query.subquery()))[0][0]
+            return Seen(Remaining(holdings(at, first), count), at.head)
 
     def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Entry]:
         """The ledger's entries about one address."""

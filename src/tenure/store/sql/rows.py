@@ -27,8 +27,8 @@ LEDGER: Final = (
 )  # fmt: skip
 ENTRY: Final = ("sequence", "batch", "change", "time", "actor", "source", "request_id", "body")
 CLAIM: Final = (
-    "id", "project", "handle", "network", "host", "machine", "interface", "since", "bound", "until", "actor",
-    "request", "revision",
+    "id", "project", "handle", "network", "host", "machine", "interface", "since", "bound", "leaving", "settles",
+    "until", "actor", "request", "revision",
 )  # fmt: skip
 ALLOCATION: Final = (
     "id", "claim", "vrf", "subnet", "address", "length", "since", "hostname", "block", "title", "lease",
@@ -141,6 +141,8 @@ def claim_row(claim: Claim) -> Row:
         claim.interface,
         micros(claim.since),
         maybe_micros(claim.bound),
+        claim.leaving,
+        maybe_micros(claim.settles),
         maybe_micros(claim.until),
         claim.actor,
         body(claim.request),
@@ -150,7 +152,10 @@ def claim_row(claim: Claim) -> Row:
 
 def claim_of(row: Sequence[Any]) -> Claim:
     """A claim from the columns of `CLAIM`."""
-    id_, project, handle, network, host, machine, interface, since, bound, until, actor, request, revision = row
+    (
+        id_, project, handle, network, host, machine, interface, since, bound, leaving, settles, until, actor, request,
+        revision,
+    ) = row  # fmt: skip
     return Claim(
         id=id_,
         project=project,
@@ -161,6 +166,8 @@ def claim_of(row: Sequence[Any]) -> Claim:
         interface=interface,
         since=time_of(since),
         bound=maybe_time(bound),
+        leaving=leaving,
+        settles=maybe_time(settles),
         until=maybe_time(until),
         actor=actor,
         request=_request(request),

@@ -15,7 +15,7 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
 from tenure.model.placement import Block
 from tenure.model.topology import Location
-from tenure.store.interface import Held, Named, Span, Stray, Tally
+from tenure.store.interface import Held, Loose, Named, Span, Stray, Tally
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
 from tenure.store.sql.turns import read_head
@@ -59,6 +59,16 @@ class SqlSnapshot:
         )
         for subnet, address, lease, cooling in self._stream(resting, r.micros(now)):
             yield Held(subnet, int.from_bytes(address, "big"), bool(lease), r.time_of(cooling))
+
+    def loose(self) -> Iterator[Loose]:
+        """Open addresses whose title says that they are not of their holder's block; an index holds no others."""
+        statement = (
+            "SELECT a.subnet, a.address, c.host FROM allocations AS a JOIN claims AS c ON c.id = a.claim"
+            " WHERE a.until IS NULL AND NOT a.lease AND (a.title IS NULL OR a.title = 'borrowed')"
+            " AND c.host IS NOT NULL"
+        )
+        for subnet, address, host in self._stream(statement):
+            yield Loose(subnet, int.from_bytes(address, "big"), host)
 
     def strays(self, now: datetime) -> Iterator[Stray]:
         """Closed allocations of closed subnets that still rest after `now`."""

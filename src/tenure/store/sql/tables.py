@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Counts the schema's changes. A node whose number differs from the database's does not write."""
 
 metadata = MetaData()
@@ -166,6 +166,8 @@ claims = Table(
     _text("interface", null=True),
     _number("since"),
     _number("bound", null=True),
+    _text("leaving", null=True),
+    _number("settles", null=True),
     _number("until", null=True),
     _text("actor"),
     _text("request"),
@@ -174,6 +176,7 @@ claims = Table(
     _open("claims_network", "network", "id"),
     _where("claims_host", "until IS NULL AND host IS NOT NULL", "host", "id"),
     _where("claims_machine", "until IS NULL AND machine IS NOT NULL", "machine", "id"),
+    _where("claims_settling", "until IS NULL AND leaving IS NOT NULL", "settles"),
     _where("claims_last", "until IS NOT NULL AND project = 'dhcp'", "handle", "until"),
     _where("claims_pending", "until IS NULL AND bound IS NULL AND interface IS NOT NULL", "interface"),
 )
@@ -199,6 +202,7 @@ allocations = Table(
     _where("allocations_past", "until IS NOT NULL", "vrf", "address", "cooling_until"),
     Index("allocations_claim", "claim"),
     _open("allocations_subnet", "subnet", "address"),
+    _where("allocations_loose", "until IS NULL AND NOT lease AND (title IS NULL OR title = 'borrowed')", "claim"),
     _where("allocations_hostname", "until IS NULL AND hostname IS NOT NULL", "hostname"),
     _where("allocations_cooling", "cooling_until IS NOT NULL", "cooling_until"),
     _where("allocations_lease", "lease AND until IS NULL", "held_until"),

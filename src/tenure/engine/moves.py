@@ -1,0 +1,189 @@
+"""Moving claims to another host, with their addresses or for new ones; hand-overs; and a host emptied in one go."""
+
+from datetime import timedelta
+
+import msgspec
+
+from tenure.engine import resolve
+from tenure.engine.claims import allocate, open_claim
+from tenure.engine.draft import Draft
+from tenure.engine.holdings import holding, release
+from tenure.engine.reach import barrier, not_draining
+from tenure.errors import Conflict, InvalidValue, TenureError
+from tenure.model import events as e
+from tenure.model.answers import Answers, Holding
+from tenure.model.holding import Allocation, Claim
+from tenure.model.policy import reach_of
+from tenure.model.topology import Location
+from tenure.model.uses import EvacuateHost, RebindClaim, SettleClaim
+from tenure.net.addresses import number_of
+
+MOST_EVACUATED = 10_000
+LONGEST_HANDOVER = 86_400
+"""Seconds for which the host that a claim leaves may go on announcing its addresses."""
+
+Move = RebindClaim | EvacuateHost
+
+
+def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
+    """Move a claim to another host, with its addresses or, `renumber`, with new ones near it.
+
+    An address that is kept is that of the block where it lies: at that block's owner its title is
+    `own`, elsewhere `borrowed`. For `handover` seconds both hosts announce it, and the new one is preferred.
+    A claim that is there already is shown as it is.
+
+    Raises:
+        Conflict: It is pending; the place is draining; or a boundary or a subnet's place keeps an
+            address where it is, and `renumber` was not said.
+        Exhausted: There is nothing for it near the new host; it stays as it was.
+
+    Cost: for each address, one look at its block.
+    """
+    claim = open_claim(draft, use.claim)
+    host = resolve.location(draft.state, use.host).id
+    _bounded(use.handover)
+    if claim.bound is None:
+        raise Conflict(f"claim {claim.id} is not bound yet; bind it", claim=claim.id)
+    return _moved(draft, claim, host, use)
+
+
+def settle_claim(use: SettleClaim, draft: Draft) -> Holding:
+    """End a hand-over: the host that a claim left announces it no longer. Without one, it is shown as it is."""
+    claim = open_claim(draft, use.claim)
+    _settle(draft, claim)
+    return holding(draft, draft.facts.claims[claim.id])
+
+
+def settle_due(draft: Draft, limit: int) -> int:
+    """End the hand-overs whose time is over, at most `limit`; how many there were.
+
+    They are those that `Wanted.settling` asked for and that no use of this batch has ended since.
+    """
+    known = (draft.facts.claims[claim] for claim in draft.facts.settling)
+    over = [c for c in known if c.until is None and c.settles is not None and c.settles <= draft.moment.now][:limit]
+    for claim in over:
+        _settle(draft, claim)
+    return len(over)
+
+
+def evacuate_host(use: EvacuateHost, draft: Draft) -> Answers:
+    """Move every bound claim of a host to another, each as `rebind_claim` does; all of them or none.
+
+    Pending claims stay: they hold nothing yet.
+
+    Raises:
+        Conflict, Exhausted: One cannot be moved: fact `claim` says which.
+        Conflict: There are more than 10,000 claims.
+
+    Cost: as of so many moves.
+    """
+    host = resolve.location(draft.state, use.host)
+    to = resolve.location(draft.state, use.to, "/to")
+    resolve.matching(host.revision, draft.asked.if_match)
+    _bounded(use.handover)
+    if host.id == to.id:
+        raise InvalidValue(f"{host.name} cannot be moved to itself", pointer="/to")
+    not_draining(draft.state, to.id, "/to")
+    return Answers(tuple([_carried(draft, claim, to.id, use) for claim in _bound_at(draft, host)]))
+
+
+def _bounded(handover: int) -> None:
+    if not 0 <= handover <= LONGEST_HANDOVER:
+        raise InvalidValue(
+            f"handover must be 0 to {LONGEST_HANDOVER} seconds",
+            pointer="/handover",
+            minimum=0,
+            maximum=LONGEST_HANDOVER,
+        )
+
+
+def _bound_at(draft: Draft, host: Location) -> list[Claim]:
+    """The bound claims of a host, oldest first."""
+    count = draft.state.claims_at[host.id]
+    if count > MOST_EVACUATED:
+        raise Conflict(
+            f"{host.name} has {count:,} claims, and {MOST_EVACUATED:,} can be moved at once; rebind some of them first",
+            count=count,
+            maximum=MOST_EVACUATED,
+        )
+    found = [draft.facts.claims[claim] for claim in draft.facts.standing.get(host.id, ())]
+    if len(found) != count:  # it got its name in this very batch, after its claims were read
+        raise Conflict(f"{host.name} is changing at this moment; ask again", location=host.name)
+    return sorted((claim for claim in found if claim.bound is not None), key=lambda claim: (claim.since, claim.id))
+
+
+def _carried(draft: Draft, claim: Claim, to: str, how: Move) -> Holding:
+    """One of many: a refusal says which it is about."""
+    try:
+        return _moved(draft, claim, to, how)
+    except TenureError as error:
+        error.message = f"claim {claim.handle!r}: {error.message}"
+        error.facts.pop("pointer", None)  # it is about a claim, not about what was sent
+        error.facts["claim"] = claim.id
+        raise
+
+
+def _moved(draft: Draft, claim: Claim, host: str, how: Move) -> Holding:
+    if claim.host != host or how.renumber:
+        not_draining(draft.state, host)
+        if how.renumber:
+            _renumber(draft, claim, host)
+        else:
+            _keep(draft, claim, host, how.handover)
+    return holding(draft, draft.facts.claims[claim.id])
+
+
+def _keep(draft: Draft, claim: Claim, host: str, handover: int) -> None:
+    kept = tuple([_kept(draft, claim, allocation, host) for allocation in draft.facts.held[claim.id].values()])
+    leaving = claim.host if handover else None
+    moved = msgspec.structs.replace(
+        claim,
+        host=host,
+        leaving=leaving,
+        settles=None if leaving is None else draft.moment.now + timedelta(seconds=handover),
+        revision=claim.revision + 1,
+    )
+    draft.record(e.ClaimRebound(claim=moved, before=claim.host, allocations=kept))
+
+
+def _kept(draft: Draft, claim: Claim, allocation: Allocation, host: str) -> Allocation:
+    """An allocation with the title that it has at another host.
+
+    Raises:
+        Conflict: It cannot be used there.
+    """
+    state, network = draft.state, draft.state.networks[claim.network]
+    space, number = state.subnets[allocation.subnet], number_of(allocation.ip)
+    bound = space.subnet.locations
+    if bound and not set(state.way_up(host)[0]).intersection(bound):
+        raise Conflict(f"{allocation.ip} is of a subnet that does not reach there; renumber", address=allocation.ip)
+    if barrier(state, network, space, number, host) is not None:
+        reach = reach_of(network.boundary)
+        raise Conflict(
+            f"network {network.name} has a hard boundary: {allocation.ip} cannot leave its {reach}; renumber",
+            address=allocation.ip,
+            boundary="hard",
+            reach=reach,
+        )
+    block = space.block_at(number)
+    if allocation.lease or (block is None and allocation.block is None):
+        return allocation
+    title = "own" if block is not None and block.owner == host else "borrowed"
+    return msgspec.structs.replace(allocation, title=title)
+
+
+def _renumber(draft: Draft, claim: Claim, host: str) -> None:
+    """The new addresses are decided before the old ones are given back, so that they are others."""
+    if claim.request.address is not None:
+        raise Conflict(f"claim {claim.id} asks for {claim.request.address} by name; release it first", claim=claim.id)
+    moved = msgspec.structs.replace(claim, host=host, leaving=None, settles=None, revision=claim.revision + 1)
+    old = list(draft.facts.held[claim.id].values())
+    draft.record(e.ClaimRebound(claim=moved, before=claim.host))
+    allocate(draft, moved, opens=False)
+    release(draft, moved, "renumbered", closes=False, held=old)
+
+
+def _settle(draft: Draft, claim: Claim) -> None:
+    if claim.leaving is not None:
+        settled = msgspec.structs.replace(claim, leaving=None, settles=None, revision=claim.revision + 1)
+        draft.record(e.ClaimSettled(claim=settled, before=claim.leaving))
