@@ -22,6 +22,7 @@ from tenure.model.holding import Allocation, Claim
 from tenure.model.machines import Interface, Machine
 from tenure.model.placement import Block
 from tenure.model.topology import Location
+from tenure.store.placements import Placements
 
 T = TypeVar("T")
 
@@ -98,14 +99,6 @@ class Stray(NamedTuple):
     cooling_until: datetime
 
 
-class Loose(NamedTuple):
-    """An open address that a host uses away from its block's owner."""
-
-    subnet: str
-    number: int
-    host: str
-
-
 class Named(NamedTuple):
     """An open allocation that has a name, as the zones need it."""
 
@@ -134,7 +127,7 @@ class Tally(NamedTuple):
     claims: int
 
 
-class Snapshot(Protocol):
+class Snapshot(Placements, Protocol):
     """Everything as of one moment, for loading. Iterators stream; each may be used once."""
 
     head: Head
@@ -153,10 +146,6 @@ class Snapshot(Protocol):
 
     def held(self, now: datetime) -> Iterator[Held]:
         """Open allocations, and closed ones that still rest after `now`."""
-        ...
-
-    def loose(self) -> Iterator[Loose]:
-        """Open allocations, no leases, with a host and another title than own or new."""
         ...
 
     def strays(self, now: datetime) -> Iterator[Stray]:

@@ -3,6 +3,8 @@
 As for `store_contract`, a store's own tests subclass the class, and give the fixture `open_store`.
 """
 
+from datetime import datetime, timedelta
+
 import pytest
 from msgspec.structs import replace
 
@@ -10,6 +12,7 @@ from tenure.model import events as e
 from tenure.model.placement import Block
 from tenure.model.policy import BlockKind
 from tenure.store.interface import DataRefused
+from tenure.store.placements import HandedOver
 from tenure.testing import ledgers as x
 from tenure.testing.ledgers import START, Scribe
 from tenure.testing.store_contract import StoreFixtures
@@ -75,6 +78,43 @@ class BlocksContract(StoreFixtures):
         site.write(replace(back, claim=home), moved, x.taken(x.released(there), lent))
         past = site.store.reads.addresses(now=START, state="cooling").items
         assert [(known.allocation.title, known.claim.host) for known in past] == [("borrowed", "b")]
+
+    def test_an_address_that_is_handed_over_is_told_until_that_is_settled(self, site: Scribe) -> None:
+        one = x.claim(1, host="a")
+        held = [x.allocation(11 + n, one, f"10.0.0.{5 + n}", title="own") for n in range(2)]
+        site.write(x.given(one, held[0]), x.given(one, held[1], opens=False))
+        assert _handed_over(site) == []
+        moved = replace(one, host="b", leaving="a", settles=START, revision=2)
+        site.write(e.ClaimRebound(claim=moved, before="a", allocations=tuple(held)))
+        first = 10 << 24
+        assert _handed_over(site) == [HandedOver(one.id, "b", "a", x.SUBNET.id, first + n) for n in (5, 6)]
+        site.write(x.taken(moved, held[0]))
+        assert _handed_over(site) == [HandedOver(one.id, "b", "a", x.SUBNET.id, first + 6)]
+        site.write(e.ClaimSettled(claim=replace(moved, leaving=None, settles=None, revision=3), before="a"))
+        assert _handed_over(site) == []
+
+    def test_what_was_held_at_a_time_is_told(self, site: Scribe) -> None:
+        later, end = START + timedelta(hours=1), START + timedelta(hours=2)
+        one, lease = x.claim(1, host="a"), x.claim(2, host="a")
+        held, young = x.allocation(11, one, "10.0.0.5"), x.allocation(12, one, "10.0.0.6", since=later)
+        site.write(x.given(one, held), x.given(one, young, opens=False))
+        site.write(x.given(lease, x.allocation(13, lease, "10.0.0.7", lease=True)))
+        site.write(x.taken(one, held, at=end))
+        first, hour = 10 << 24, timedelta(hours=1)
+        found = {time: _held_at(site, time) for time in (START - hour, START, later, end)}
+        assert found == {START - hour: [], START: [first + 5], later: [first + 5, first + 6], end: [first + 6]}
+
+
+def _handed_over(site: Scribe) -> list[HandedOver]:
+    with site.store.snapshot() as now:
+        return sorted(now.handovers())
+
+
+def _held_at(site: Scribe, time: datetime) -> list[int]:
+    with site.store.snapshot() as now:
+        found = list(now.held_at(time))
+    assert {(each.claim, each.host, each.subnet) for each in found} <= {(x.ident(1), "a", x.SUBNET.id)}
+    return sorted(each.number for each in found)
 
 
 def _blocks(site: Scribe) -> list[Block]:

@@ -15,7 +15,8 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
 from tenure.model.placement import Block
 from tenure.model.topology import Location
-from tenure.store.interface import Held, Loose, Named, Span, Stray, Tally
+from tenure.store.interface import Held, Named, Span, Stray, Tally
+from tenure.store.placements import HandedOver, HeldThen, Loose
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
 from tenure.store.sql.turns import read_head
@@ -69,6 +70,24 @@ class SqlSnapshot:
         )
         for subnet, address, host in self._stream(statement):
             yield Loose(subnet, int.from_bytes(address, "big"), host)
+
+    def handovers(self) -> Iterator[HandedOver]:
+        """Open allocations of claims that another host announces too, claim by claim."""
+        statement = (
+            "SELECT c.id, c.host, c.leaving, a.subnet, a.address FROM claims AS c JOIN allocations AS a ON a.claim = c.id"
+            " WHERE c.until IS NULL AND c.leaving IS NOT NULL AND c.host IS NOT NULL AND a.until IS NULL ORDER BY c.id"
+        )
+        for claim, host, leaving, subnet, address in self._stream(statement):
+            yield HandedOver(claim, host, leaving, subnet, int.from_bytes(address, "big"))
+
+    def held_at(self, time: datetime) -> Iterator[HeldThen]:
+        """Allocations, no leases, that were open at a time."""
+        statement = (
+            "SELECT a.subnet, a.address, a.claim, c.host FROM allocations AS a JOIN claims AS c ON c.id = a.claim"
+            " WHERE a.since <= ? AND (a.until IS NULL OR a.until > ?) AND NOT a.lease"
+        )
+        for subnet, address, claim, host in self._stream(statement, r.micros(time), r.micros(time)):
+            yield HeldThen(subnet, int.from_bytes(address, "big"), claim, host)
 
     def strays(self, now: datetime) -> Iterator[Stray]:
         """Closed allocations of closed subnets that still rest after `now`."""
