@@ -117,10 +117,8 @@ def _carried(draft: Draft, claim: Claim, to: str, how: Move) -> Holding:
     try:
         return _moved(draft, claim, to, how)
     except TenureError as error:
-        error.message = f"claim {claim.handle!r}: {error.message}"
-        error.facts.pop("pointer", None)  # it is about a claim, not about what was sent
-        error.facts["claim"] = claim.id
-        raise
+        facts = {name: fact for name, fact in error.facts.items() if name != "pointer"}  # that is of what was not sent
+        raise type(error)(f"claim {claim.handle!r}: {error.message}", **{**facts, "claim": claim.id}) from error
 
 
 def _moved(draft: Draft, claim: Claim, host: str, how: Move) -> Holding:
