@@ -83,8 +83,9 @@ def capacity(
         return
     rows = [_row(network, family, counts) for family in ("v4", "v6")]
     for place in counts.get("locations", ()):
-        rows += [_row(place["name"] or "(no host)", family, place) for family in ("v4", "v6")]
-    output.table(("of", "family", *_COUNTS), [row for row in rows if row["capacity"]])
+        rows += [_row(place["name"], family, place) for family in ("v4", "v6")]
+    columns = ("of", "family", *_COUNTS, "room") if by else ("of", "family", *_COUNTS)
+    output.table(columns, [row for row in rows if row["capacity"] or row.get("room")])
 
 
 def _row(name: str, family: str, counts: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
         record_address(draft, claim, space, number, _placed(draft, claim, space, number), opens=opens)
         return
     wish = wish_of(draft, claim.host, network)
-    spaces = _Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
+    spaces = Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
     view = View(spaces, lambda owner: _place_name(draft, owner), draft.moment.now, draft.moment.seed)
     found = _choose(draft, network, wish, view)
     if found is None:
@@ -154,7 +154,7 @@ def _could_serve(draft: Draft, request: ClaimRequest, network: Network, version:
     if request.host is None and request.subnet is None:
         return draft.state.rooms.all(network.id, version)
     wish = wish_of(draft, request.host, network)
-    return _Serving(draft, network, version, wish, _wanted_subnet(draft, request, wish))
+    return Serving(draft, network, version, wish, _wanted_subnet(draft, request, wish))
 
 
 def _wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | None:
@@ -182,7 +182,7 @@ def wish_of(draft: Draft, host: str | None, network: Network) -> Wish:
     return Wish(host or ROOT, rack, path, reach_of(network.boundary), name, areas, network.prefer)
 
 
-class _Serving:
+class Serving:
     """The subnets with room that may serve a claim of one version, found anew each time they are asked for."""
 
     __slots__ = ("_model", "_offered", "_only", "_wish")

@@ -10,6 +10,7 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.holding import Claim
 from tenure.model.leases import Lease, LeaseRefused
 from tenure.model.machines import Interface, Machine
+from tenure.model.policy import LocationKind
 from tenure.model.topology import Location
 
 
@@ -52,12 +53,24 @@ class Count(msgspec.Struct, frozen=True):
     available: int = 0
 
 
+class Room(Count, frozen=True):
+    """The blocks of one location, counted.
+
+    Attributes:
+        room: Addresses that claims there, and below, could be given now if nobody else claimed: those of its
+            blocks, and those that it could still take. Rooms of two locations may be the same addresses.
+    """
+
+    room: int = 0
+
+
 class PlaceCount(msgspec.Struct, frozen=True):
-    """The blocks of one location, counted."""
+    """What a network has at one location, and could have."""
 
     name: str
-    v4: Count
-    v6: Count
+    kind: LocationKind
+    v4: Room
+    v6: Room
 
 
 class Capacity(msgspec.Struct, frozen=True, tag=True):

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
 from tenure.model.addressing import Network
-from tenure.model.answers import Capacity, Count, PlaceCount
+from tenure.model.answers import Capacity, Count, PlaceCount, Room
 from tenure.model.policy import Boundaries, Boundary, NetworkModel, Prefer, StrategyName, reach_of
 from tenure.model.uses import ChangeNetwork, CreateNetwork, DeleteNetwork, ReadCapacity
 from tenure.naming.hostnames import parse_domain
@@ -177,7 +177,8 @@ Shelf(
     show=_show,
 ).offer()
 
-_COUNT = Count(capacity=256, in_use=1, reserved=4, cooling=0, available=251)
+_COUNT = Count(capacity=254, in_use=1, reserved=2, cooling=0, available=251)
+_PLACE = PlaceCount("compute-7", "host", Room(capacity=16, in_use=1, available=15, room=251), Room())
 
 
 @NOUN.operation(
@@ -186,11 +187,15 @@ _COUNT = Count(capacity=256, in_use=1, reserved=4, cooling=0, available=251)
     "Count the addresses of a network",
     query=CapacityQuery,
     gives={200: CapacityOut},
-    answers={200: CapacityOut(v4=_COUNT, v6=Count(), locations=[PlaceCount("compute-7", _COUNT, Count())])},
+    answers={200: CapacityOut(v4=_COUNT, v6=Count(), locations=[_PLACE])},
     refusals=("not_found",),
 )
 async def capacity(asked: Asked) -> Response:
-    """Of the whole, and with `by=location` for each location too. The figures sum exactly."""
+    """Of the whole, and with `by=location` of the blocks of each location too. The figures sum exactly.
+
+    A scheduler places by `room`: what claims at a location could be given now, were nobody else to claim.
+    Where it is 0, or the location is not listed, a claim is refused; rooms overlap, so they do not add up.
+    """
     reply = await asked.submit(ReadCapacity(network=asked.path("network"), by_location=asked.query.by == "location"))
     counts = reply.answer
     assert isinstance(counts, Capacity)
