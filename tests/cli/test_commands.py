@@ -14,6 +14,10 @@ from tenure.surfaces.api.application import described
 from tests.cli.conftest import Command
 
 ALL = dict(commands(get_command(app), ("tenure",)))
+CHANGES = {
+    "create", "set", "delete", "allocate", "reserve", "bind", "rebind", "release", "import", "settle", "evacuate",
+    "drain",
+}  # fmt: skip
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 
 BODIES = {
@@ -73,11 +77,10 @@ def test_help_has_an_example_and_every_parameter_a_text(words: tuple[str, ...]) 
 @pytest.mark.parametrize("words", ALL, ids=" ".join)
 def test_every_command_that_asks_has_json_and_every_change_a_dry_run(words: tuple[str, ...]) -> None:
     names = {parameter.name for parameter in ALL[words].params}
-    if words[1] in ("serve", "demo"):
+    if words[1] in ("serve", "demo", "simulate"):
         return
     assert {"json", "url", "token", "data", "config"} <= names
-    changes = words[-1] in ("create", "set", "delete", "allocate", "reserve", "bind", "rebind", "release", "import")
-    assert ("dry_run" in names) == changes
+    assert ("dry_run" in names) == (words[-1] in CHANGES)
 
 
 def test_the_reference_is_current() -> None:

@@ -33,6 +33,17 @@ def _claim(site: Site, **more: Any) -> str:
     return str(site.post("/v1/claims", {"network": "prod", "handle": "a", **more})["id"])
 
 
+def _moved(site: Site) -> str:
+    claim = _claim(site, host="compute-7")
+    site.post(f"/v1/claims/{claim}/rebind", {"host": "compute-8"})
+    return claim
+
+
+def _host(site: Site) -> str:
+    _claim(site, host="compute-7")
+    return "compute-7"
+
+
 def _range(site: Site) -> str:
     body = {"start": "10.0.3.200", "end": "10.0.3.210", "role": "reserved"}
     return str(site.post(f"/v1/subnets/{site.subnet}/ranges", body)["id"])
@@ -54,6 +65,7 @@ EXAMPLES: dict[str, Callable[[Site], Example]] = {
     "release_by_handle_claims": lambda site: Example("/v1/claims/release", {"id": _claim(site), "handle": "a"}),
     "bind_claims": lambda site: Example(f"/v1/claims/{_claim(site, defer=True)}/bind", {"host": "compute-7"}),
     "rebind_claims": lambda site: Example(f"/v1/claims/{_claim(site)}/rebind", {"host": "compute-8"}),
+    "settle_claims": lambda site: Example(f"/v1/claims/{_moved(site)}/settle"),
     "release_claims": lambda site: Example(f"/v1/claims/{_claim(site)}/release"),
     "delete_claims": lambda site: Example(f"/v1/claims/{_claim(site)}"),
     "create_vrf": lambda site: Example("/v1/vrfs", {"name": "blue"}),
@@ -62,12 +74,15 @@ EXAMPLES: dict[str, Callable[[Site], Example]] = {
     "create_location": lambda site: Example("/v1/locations", {"name": "rack-9", "kind": "rack"}),
     "change_location": lambda site: Example("/v1/locations/compute-8", {"name": "compute-88"}),
     "delete_location": lambda site: Example("/v1/locations/compute-8"),
+    "evacuate_location": lambda site: Example(f"/v1/locations/{_host(site)}/evacuate", {"to": "compute-8"}),
+    "drain_location": lambda site: Example("/v1/locations/compute-8/drain"),
     "create_network": lambda site: Example("/v1/networks", {"name": "lab"}),
     "change_network": lambda site: Example("/v1/networks/prod", {"cooldown": 7}),
     "delete_network": lambda site: Example(f"/v1/networks/{_NETWORK(site)}"),
     "create_subnet": lambda site: Example("/v1/networks/prod/subnets", {"cidr": "10.8.0.0/24"}),
     "change_subnet": lambda site: Example(f"/v1/subnets/{site.subnet}", {"dns_servers": []}),
     "delete_subnet": lambda site: Example(f"/v1/subnets/{site.subnet}"),
+    "drain_subnet": lambda site: Example(f"/v1/subnets/{site.subnet}/drain", {"draining": True}),
     "create_range": lambda site: Example(
         f"/v1/subnets/{site.subnet}/ranges", {"start": "10.0.3.100", "end": "10.0.3.110", "role": "dynamic"}
     ),

@@ -26,6 +26,7 @@ from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
 from tenure.testing.blocks_contract import BlocksContract
 from tenure.testing.ledgers import START, Scribe
+from tenure.testing.moves_contract import MovesContract
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
 
@@ -63,6 +64,10 @@ class TestRows(RowsContract):
 
 
 class TestBlocks(BlocksContract):
+    """The contract."""
+
+
+class TestMoves(MovesContract):
     """The contract."""
 
 

@@ -71,6 +71,13 @@ def show(
     c.show_claim(asked, claims.show(meant) if wait is None else claims.wait(meant, wait))
 
 
+@app.command("settle", cls=Edit, epilog=example("tenure claim settle 10.0.3.65"))
+def settle(ctx: Context, claim: c.Which) -> None:
+    """End a hand-over: the host that a claim left announces its addresses no longer."""
+    asked = session(ctx)
+    c.show_claim(asked, asked.client.claims.settle(c.claim_of(asked, claim), **asked.edit))
+
+
 @app.command("delete", cls=Edit, epilog=example(f"tenure claim delete {_SAMPLE}"))
 def delete(ctx: Context, claim: c.Which) -> None:
     """Release a claim, and say no more."""

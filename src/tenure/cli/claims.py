@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from tenure.cli import output
+from tenure.cli.options import seconds
 from tenure.cli.remote import Session
 from tenure.errors import NotFound
 
@@ -14,6 +15,16 @@ Which = Annotated[
     str, Argument(metavar="CLAIM", help="Its id, its handle, or an address that it holds.", show_default=False)
 ]
 OnHost = Annotated[str, Argument(metavar="HOST", help="A location of kind host.", show_default=False)]
+Renumber = Annotated[bool, Option("--renumber", help="Take new addresses near the new host.")]
+Handover = Annotated[
+    int | None,
+    Option(
+        metavar="DURATION",
+        parser=seconds,
+        help="How long the old host announces kept addresses too; 30s.",
+        show_default=False,
+    ),
+]
 Handle = Annotated[str | None, Option(metavar="TEXT", help="Your own name for it: the same gets the same answer.")]
 Subnet = Annotated[str | None, Option(metavar="SUBNET", help="From this one; else the network chooses.")]
 Host = Annotated[str | None, Option(metavar="HOST", help="Where the address is used.")]
@@ -62,7 +73,7 @@ def show_claim(asked: Session, claim: Mapping[str, Any]) -> None:
         print(_line(address))
     if not claim["addresses"]:
         print(f"{claim['state']}: it holds no address")
-    rest = ("id", "state", "handle", "network", "host", "machine", "mac", "purpose")
+    rest = ("id", "state", "handle", "network", "host", "leaving", "settles", "machine", "mac", "purpose")
     output.fields({name: claim[name] for name in rest if claim[name]})
     if asked.dry_run:
         print("A dry run: nothing was changed.")

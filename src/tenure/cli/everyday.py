@@ -102,16 +102,21 @@ def bind(ctx: Context, claim: c.Which, host: c.OnHost) -> None:
     c.show_claim(asked, asked.client.claims.bind(c.claim_of(asked, claim), host, **asked.edit))
 
 
-@app.command(cls=Edit, epilog=example("tenure rebind 10.0.3.65 compute-8"))
+@app.command(
+    cls=Edit, epilog=example("tenure rebind 10.0.3.65 compute-8", "tenure rebind 10.0.3.65 compute-8 --handover 2m")
+)
 def rebind(
     ctx: Context,
     claim: c.Which,
     host: c.OnHost,
-    renumber: Annotated[bool, Option("--renumber", help="Take new addresses near the new host.")] = False,
+    renumber: c.Renumber = False,
+    handover: c.Handover = None,
 ) -> None:
     """Move a claim to another host. It keeps its addresses where the boundary is soft."""
     asked = session(ctx)
-    c.show_claim(asked, asked.client.claims.rebind(c.claim_of(asked, claim), host, renumber=renumber, **asked.edit))
+    meant = c.claim_of(asked, claim)
+    moved = asked.client.claims.rebind(meant, host, renumber=renumber, handover=handover, **asked.edit)
+    c.show_claim(asked, moved)
 
 
 @app.command(

@@ -4,6 +4,8 @@ from typing import Annotated
 
 from typer import Argument, BadParameter, Context, Option
 
+from tenure.cli import claims as c
+from tenure.cli.drains import offer_drain, show_evacuated
 from tenure.cli.group import example, group, made, offer_delete, offer_show, show_list
 from tenure.cli.options import NONE, Limit, NewName, Thing, Words, sent
 from tenure.cli.remote import Change, Edit, Remote, session
@@ -72,5 +74,20 @@ def set_(
     made(asked, asked.client.locations.change(location, fields, **asked.edit))
 
 
+@app.command("evacuate", cls=Edit, epilog=example("tenure location evacuate compute-7 compute-8"))
+def evacuate(
+    ctx: Context,
+    host: Annotated[str, Argument(metavar="HOST", help="The host to empty.", show_default=False)],
+    to: Annotated[str, Argument(metavar="TO", help="The host that takes its claims.", show_default=False)],
+    renumber: c.Renumber = False,
+    handover: c.Handover = None,
+) -> None:
+    """Move every claim of a host to another, all of them or none."""
+    asked = session(ctx)
+    moved = asked.client.locations.evacuate(host, to, renumber=renumber, handover=handover, **asked.edit)
+    show_evacuated(asked, moved)
+
+
+offer_drain(app, lambda asked: asked.client.locations, "location", "compute-7")
 offer_show(app, lambda asked: asked.client.locations, "location", "compute-7")
 offer_delete(app, lambda asked: asked.client.locations, "location", "compute-7")

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
+from tenure.cli.drains import offer_drain
 from tenure.cli.group import changed, example, group, made, offer_delete, offer_show, show_list
 from tenure.cli.options import (
     DhcpAuthoritative,
@@ -83,5 +84,6 @@ def set_(
     changed(session(ctx), session(ctx).client.subnets, subnet, fields)
 
 
+offer_drain(app, lambda asked: asked.client.subnets, "subnet", "10.0.3.0/24")
 offer_show(app, lambda asked: asked.client.subnets, "subnet", "10.0.3.0/24")
 offer_delete(app, lambda asked: asked.client.subnets, "subnet", "10.0.3.0/24")

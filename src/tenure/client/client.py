@@ -81,15 +81,36 @@ class Things:
     def _owner(self, name: str) -> str:
         return name
 
-    def _path(self, name: str) -> str:
-        return requests.path_of(self.noun, name)
+    def _path(self, name: str, *verb: str) -> str:
+        return requests.path_of(self.noun, name, *verb)
 
 
-class Subnets(Things):
+class Drainable(Things):
+    """Things in which nothing new is placed while they drain."""
+
+    def drain(self, name: str, *, draining: bool = True, **how: Any) -> dict[str, Any]:
+        """Drain one, or take it back: the thing, the oldest `claims` still there, and their `count`; repeatable."""
+        path = self._path(name, "drain")
+        return cast(dict[str, Any], self._client.change("POST", path, {"draining": draining}, **how))
+
+
+class Locations(Drainable):
+    """Places."""
+
+    def evacuate(
+        self, host: str, to: str, *, renumber: bool = False, handover: int | None = None, **how: Any
+    ) -> list[Claim]:
+        """Move all bound claims of a host to another, or none; each as it is then."""
+        path = self._path(host, "evacuate")
+        body = present({"to": to, "renumber": renumber, "handover": handover})
+        return cast(list[Claim], self._client.change("POST", path, body, seconds=LONG, **how)["claims"])
+
+
+class Subnets(Drainable):
     """Subnets, each by its id or, where only one has it, by its prefix."""
 
-    def _path(self, name: str) -> str:
-        return requests.path_of(self.noun, self._client.subnet_id(name))
+    def _path(self, name: str, *verb: str) -> str:
+        return requests.path_of(self.noun, self._client.subnet_id(name), *verb)
 
 
 class Ranges(Things):
@@ -106,9 +127,19 @@ class Claims(Things):
         """Decide a pending claim's addresses near `host`."""
         return self._act(claim, "bind", {"host": host}, **how)
 
-    def rebind(self, claim: str, host: str, *, renumber: bool = False, **how: Any) -> Claim:
-        """Move a claim to `host`; `renumber` gives it new addresses there."""
-        return self._act(claim, "rebind", {"host": host, "renumber": renumber}, **how)
+    def rebind(
+        self, claim: str, host: str, *, renumber: bool = False, handover: int | None = None, **how: Any
+    ) -> Claim:
+        """Move a claim to `host`; `renumber` gives it new addresses there.
+
+        `handover`: Seconds for which the host that it leaves announces kept addresses too; the service's default.
+        """
+        body = {"host": host, "renumber": renumber, "handover": handover}
+        return self._act(claim, "rebind", present(body), **how)
+
+    def settle(self, claim: str, **how: Any) -> Claim:
+        """End a moved claim's hand-over now; repeatable."""
+        return self._act(claim, "settle", None, **how)
 
     def release(self, claim: str, **how: Any) -> Claim:
         """Give a claim's addresses back; repeatable."""
@@ -170,7 +201,7 @@ class Client:
         self._pause = pause
         self.position = ""
         self.vrfs = Things(self, requests.VRFS)
-        self.locations = Things(self, requests.LOCATIONS)
+        self.locations = Locations(self, requests.LOCATIONS)
         self.networks = Things(self, requests.NETWORKS)
         self.subnets = Subnets(self, requests.SUBNETS)
         self.ranges = Ranges(self, requests.RANGES)

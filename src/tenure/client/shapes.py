@@ -32,6 +32,8 @@ class Claim(TypedDict):
     static: bool
     since: str
     bound: str | None
+    leaving: str | None
+    settles: str | None
     released: str | None
     revision: int
     addresses: list[HeldAddress]

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tenure.model.answers import HeldAddress, Holding
 from tenure.model.holding import Claim, ClaimRequest
 from tenure.model.policy import Family
-from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim
+from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim, SettleClaim
 from tenure.naming.hostnames import parse_hostname
 from tenure.net.addresses import parse_address
 from tenure.net.identifiers import parse_mac
@@ -78,6 +78,9 @@ class ClaimOut(msgspec.Struct, kw_only=True):
     static: bool
     since: datetime
     bound: datetime | None
+    leaving: str | None
+    """The host that it left, which announces its addresses too, less preferred, until `settles`."""
+    settles: datetime | None
     released: datetime | None
     revision: int
     addresses: tuple[HeldAddress, ...]
@@ -97,11 +100,18 @@ class BindIn(Input):
     host: Reference
 
 
+Handover = Annotated[
+    int,
+    Meta(ge=0, le=86_400, description="Seconds for which the old host announces kept addresses too.", examples=[30]),
+]
+
+
 class RebindIn(Input):
     """Where a claim moves to; `renumber` takes addresses near the new host instead of keeping the old ones."""
 
     host: Reference
     renumber: bool = False
+    handover: Handover = 30
 
 
 EXAMPLE = {"network": "prod", "handle": "nova:7f3c/port-1", "host": "compute-7", "hostname": "vm-17"}
@@ -119,6 +129,8 @@ BOUND = ClaimOut(
     static=False,
     since=datetime.fromisoformat("2026-11-24T15:00:00+00:00"),
     bound=datetime.fromisoformat("2026-11-24T15:00:00+00:00"),
+    leaving=None,
+    settles=None,
     released=None,
     revision=1,
     addresses=(
@@ -133,6 +145,14 @@ BOUND = ClaimOut(
             name="vm-17.prod.example.",
         ),
     ),
+)
+MOVED = msgspec.structs.replace(
+    BOUND,
+    host="compute-8",
+    leaving="compute-7",
+    settles=datetime.fromisoformat("2026-11-24T15:00:30+00:00"),
+    revision=2,
+    addresses=(msgspec.structs.replace(BOUND.addresses[0], title="borrowed"),),
 )
 PENDING = msgspec.structs.replace(BOUND, state="pending", host=None, bound=None, addresses=())
 RELEASED = msgspec.structs.replace(BOUND, state="released", released=BOUND.since, revision=2, addresses=())
@@ -170,7 +190,7 @@ async def shown(asked: Asked, holdings: list[Holding]) -> list[ClaimOut]:
     names = asked.backing.names
     await names.know(
         networks={h.claim.network for h in holdings},
-        locations={h.claim.host for h in holdings if h.claim.host is not None},
+        locations={place for h in holdings for place in (h.claim.host, h.claim.leaving) if place is not None},
     )
     return [_shown(holding, names.networks, names.locations) for holding in holdings]
 
@@ -192,6 +212,8 @@ def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str]
         static=request.static,
         since=claim.since,
         bound=claim.bound,
+        leaving=None if claim.leaving is None else locations.get(claim.leaving, claim.leaving),
+        settles=claim.settles,
         released=claim.until,
         revision=claim.revision,
         addresses=holding.addresses,
@@ -286,15 +308,33 @@ async def bind(asked: Asked) -> Response:
     "/v1/claims/{claim}/rebind",
     "Move a claim to another host",
     body=RebindIn,
-    example={"host": "compute-8", "renumber": False},
+    example={"host": "compute-8", "renumber": False, "handover": 30},
     gives={200: ClaimOut},
-    answers={200: BOUND},
+    answers={200: MOVED},
     refusals=("not_found", "conflict", "exhausted"),
 )
 async def rebind(asked: Asked) -> Response:
-    """Move a claim. On a soft boundary it keeps its addresses; on a hard one that is a conflict unless `renumber`."""
-    use = RebindClaim(claim=asked.path("claim"), host=asked.body.host, renumber=asked.body.renumber)
+    """Move a claim. It keeps its addresses as far as the network's boundary allows; else a conflict, or `renumber`.
+
+    For `handover` seconds the host that it leaves announces them too, less preferred; then the hand-over settles by
+    itself. Back at the owner of its block an address is `own` again, and needs no route of its own.
+    """
+    body = asked.body
+    use = RebindClaim(claim=asked.path("claim"), host=body.host, renumber=body.renumber, handover=body.handover)
     return await _answered(asked, use)
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/claims/{claim}/settle",
+    "End a claim's hand-over",
+    gives={200: ClaimOut},
+    answers={200: msgspec.structs.replace(MOVED, leaving=None, settles=None, revision=3)},
+    refusals=("not_found", "conflict"),
+)
+async def settle(asked: Asked) -> Response:
+    """End a hand-over now: the host that the claim left announces its addresses no longer. Repeatable."""
+    return await _answered(asked, SettleClaim(claim=asked.path("claim")))
 
 
 @NOUN.operation(

@@ -4,14 +4,18 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from starlette.responses import Response
 
+from tenure.model.answers import Answers, Holding
 from tenure.model.policy import LocationKind
 from tenure.model.topology import Location, Relay
-from tenure.model.uses import ChangeLocation, CreateLocation, DeleteLocation
+from tenure.model.uses import ChangeLocation, CreateLocation, DeleteLocation, EvacuateHost
 from tenure.store.interface import Page, Reads
+from tenure.surfaces.api import drains
 from tenure.surfaces.api.backing import Backing
-from tenure.surfaces.api.inventory import Shelf, location_id
-from tenure.surfaces.api.operations import Noun
+from tenure.surfaces.api.claims import MOVED, ClaimOut, Handover, shown
+from tenure.surfaces.api.inventory import Shelf, location_id, made
+from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import AddressText, Input, List, Name, Patch, Reference, Search
 from tenure.surfaces.api.shape import LATER
 
@@ -101,6 +105,8 @@ async def _show(backing: Backing, locations: list[Location]) -> list[Location]:
     return [msgspec.structs.replace(each, parent=names.get(each.parent or "", each.parent)) for each in locations]
 
 
+_SHOWN = Location(id="0a1b2c3d4e5f60718293", name="compute-7", kind="host", parent="rack-3")
+
 Shelf(
     noun=NOUN,
     one="location",
@@ -112,7 +118,7 @@ Shelf(
     query=LocationList,
     example={"name": "compute-7", "kind": "host", "parent": "rack-3"},
     patch_example={"parent": "rack-4"},
-    shown=Location(id="0a1b2c3d4e5f60718293", name="compute-7", kind="host", parent="rack-3"),
+    shown=_SHOWN,
     create=lambda asked: use_of(asked.body),
     change=lambda asked, name: ChangeLocation(location=name, changes=_changes(asked.body)),
     delete=lambda name: DeleteLocation(location=name),
@@ -120,3 +126,72 @@ Shelf(
     listed=_listed,
     show=_show,
 ).offer()
+
+
+class EvacuateIn(Input):
+    """Where to; the rest is as of a single claim that is rebound."""
+
+    to: Reference
+    renumber: bool = False
+    handover: Handover = 30
+
+
+class Evacuated(msgspec.Struct):
+    """The claims that were moved, as they are now."""
+
+    claims: list[ClaimOut]
+    count: int
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/locations/{location}/evacuate",
+    "Move every claim of a host to another",
+    name="evacuate_location",
+    body=EvacuateIn,
+    example={"to": "compute-8", "renumber": False, "handover": 30},
+    gives={200: Evacuated},
+    answers={200: Evacuated([MOVED], 1)},
+    refusals=("not_found", "conflict", "exhausted"),
+)
+async def evacuate(asked: Asked) -> Response:
+    """Rebind all bound claims of a host in one transaction: all of them, or none, and then `claim` says which cannot.
+
+    Pending claims stay. At most 10,000 claims.
+    """
+    body = asked.body
+    use = EvacuateHost(host=asked.path("location"), to=body.to, renumber=body.renumber, handover=body.handover)
+    reply = await asked.submit(use)
+    moved = reply.answer
+    assert isinstance(moved, Answers)
+    holdings = [each for each in moved.items if isinstance(each, Holding)]
+    return answer(Evacuated(await shown(asked, holdings), len(holdings)), replayed=reply.replayed)
+
+
+class DrainedLocation(drains.Drained, kw_only=True):
+    """A place, and who is still there or below it: the oldest claims, at most 20, and how many there are."""
+
+    location: Location
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/locations/{location}/drain",
+    "Drain a place",
+    name="drain_location",
+    body=drains.DrainIn,
+    optional=True,
+    example=drains.EXAMPLE,
+    gives={200: DrainedLocation},
+    answers={200: DrainedLocation(location=msgspec.structs.replace(_SHOWN, draining=True), **drains.STILL)},
+    refusals=("not_found",),
+)
+async def drain(asked: Asked) -> Response:
+    """Place nothing new at a host, or in a rack, site or region; what is there stays, and is listed.
+
+    A claim, a binding or a move to there is a conflict from now on. Repeatable: it shows how much is left.
+    """
+    reply = await asked.submit(ChangeLocation(location=asked.path("location"), changes=drains.wanted(asked)))
+    (place,) = await _show(asked.backing, [made(reply.answer, "location")])
+    still = await drains.still(asked, place, location=place.id)
+    return answer(DrainedLocation(location=place, **still), replayed=reply.replayed)

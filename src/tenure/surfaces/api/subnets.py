@@ -4,14 +4,16 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
+from starlette.responses import Response
 
 from tenure.model.addressing import Subnet
 from tenure.model.policy import ReverseMode
 from tenure.model.uses import ChangeSubnet, CreateSubnet, DeleteSubnet
 from tenure.store.interface import Page, Reads
+from tenure.surfaces.api import drains
 from tenure.surfaces.api.backing import Backing
-from tenure.surfaces.api.inventory import Shelf, network_id, vrf_id
-from tenure.surfaces.api.operations import Asked, Noun
+from tenure.surfaces.api.inventory import Shelf, made, network_id, vrf_id
+from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import AddressText, DhcpIn, List, Patch, PrefixText, Reference
 from tenure.surfaces.api.shape import LATER
 
@@ -83,6 +85,16 @@ async def _show(backing: Backing, subnets: list[Subnet]) -> list[Subnet]:
     ]
 
 
+_SHOWN = Subnet(
+    id="0a1b2c3d4e5f60718293",
+    network="prod",
+    vrf="default",
+    cidr="10.0.3.0/24",
+    gateway="10.0.3.1",
+    dns_servers=("10.0.3.2",),
+    locations=("rack-3",),
+)
+
 Shelf(
     noun=NOUN,
     one="subnet",
@@ -95,15 +107,7 @@ Shelf(
     query=SubnetList,
     example={"cidr": "10.0.3.0/24", "gateway": "10.0.3.1", "dns_servers": ["10.0.3.2"], "locations": ["rack-3"]},
     patch_example={"dns_servers": ["10.0.3.2", "10.0.3.3"]},
-    shown=Subnet(
-        id="0a1b2c3d4e5f60718293",
-        network="prod",
-        vrf="default",
-        cidr="10.0.3.0/24",
-        gateway="10.0.3.1",
-        dns_servers=("10.0.3.2",),
-        locations=("rack-3",),
-    ),
+    shown=_SHOWN,
     create=_create,
     change=lambda asked, name: ChangeSubnet(subnet=name, changes=asked.body.changes()),
     delete=lambda name: DeleteSubnet(subnet=name),
@@ -112,3 +116,33 @@ Shelf(
     show=_show,
     refusals=("overlap",),
 ).offer()
+
+
+class DrainedSubnet(drains.Drained, kw_only=True):
+    """A subnet, and who still holds an address of it: the oldest claims, at most 20, and how many there are."""
+
+    subnet: Subnet
+
+
+@NOUN.operation(
+    "POST",
+    "/v1/subnets/{subnet}/drain",
+    "Drain a subnet",
+    name="drain_subnet",
+    body=drains.DrainIn,
+    optional=True,
+    example=drains.EXAMPLE,
+    gives={200: DrainedSubnet},
+    answers={200: DrainedSubnet(subnet=msgspec.structs.replace(_SHOWN, draining=True), **drains.STILL)},
+    refusals=("not_found",),
+)
+async def drain(asked: Asked) -> Response:
+    """Give nothing new from a subnet; what is held stays, and who holds it is listed.
+
+    DHCP renews leases here and grants none. What is free here counts as reserved.
+    Repeatable: it shows how much is left.
+    """
+    reply = await asked.submit(ChangeSubnet(subnet=asked.path("subnet"), changes=drains.wanted(asked)))
+    (subnet,) = await _show(asked.backing, [made(reply.answer, "subnet")])
+    still = await drains.still(asked, subnet, subnet=subnet.id)
+    return answer(DrainedSubnet(subnet=subnet, **still), replayed=reply.replayed)

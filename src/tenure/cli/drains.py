@@ -1,0 +1,56 @@
+"""Emptying things: `drain`, which places and subnets have alike, and what is left or was moved."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+from typer import Context, Option, Typer
+
+from tenure.cli import claims as c
+from tenure.cli import output
+from tenure.cli.group import example
+from tenure.cli.options import Thing
+from tenure.cli.remote import Edit, Session, session
+from tenure.client.client import Drainable
+
+_COLUMNS = ("handle", "network", "host", "addresses", "name")
+
+
+def offer_drain(app: Typer, find: Callable[[Session], Drainable], one: str, sample: str) -> None:
+    """Add `drain`."""
+    sample_command = f"tenure {app.info.name} drain {sample}"
+
+    @app.command(
+        "drain",
+        cls=Edit,
+        help=f"Place nothing new in a {one}; what is there stays, and is shown. Repeat it to see what is left.",
+        epilog=example(sample_command, f"{sample_command} --off"),
+    )
+    def drain(
+        ctx: Context, name: Thing, off: Annotated[bool, Option("--off", help="Place new things there again.")] = False
+    ) -> None:
+        asked = session(ctx)
+        _show(asked, f"{one.capitalize()} {name}", find(asked).drain(name, draining=not off, **asked.edit))
+
+
+def show_evacuated(asked: Session, claims: Sequence[Mapping[str, Any]]) -> None:
+    """Print the claims that were moved."""
+    if asked.json:
+        output.value(claims)
+        return
+    output.table(_COLUMNS, map(c.row, claims))
+    print(f"{_counted(len(claims))} {'would be' if asked.dry_run else 'were' if len(claims) != 1 else 'was'} moved.")
+
+
+def _show(asked: Session, what: str, drained: Mapping[str, Any]) -> None:
+    if asked.json:
+        output.value(drained)
+        return
+    claims, count = drained["claims"], drained["count"]
+    output.table(_COLUMNS, map(c.row, claims))
+    would = "would be" if asked.dry_run else "is"
+    first = f"; the first {len(claims)} are shown" if count > len(claims) else ""
+    print(f"{what} {would} {'draining' if drained['draining'] else 'open again'}; {_counted(count)} there{first}.")
+
+
+def _counted(count: int) -> str:
+    return f"{count:,} claim" + ("" if count == 1 else "s")
