@@ -20,6 +20,7 @@ PLANTED = {
     "service/__init__.py": "import tenure.store.sql",
     "client/__init__.py": "import sqlalchemy",
     "cli/__init__.py": "import tenure.engine",
+    "simulate/__init__.py": "import tenure.store",
     "strange_room.py": "",
 }
 

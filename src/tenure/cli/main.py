@@ -23,6 +23,7 @@ PLACES: Final = {
     "capacity": "questions",
     "watch": "questions",
     "import": "imports",
+    "simulate": "simulate",
     "serve": "serve",
     "demo": "demo",
     "vrf": "vrf",

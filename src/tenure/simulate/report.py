@@ -1,0 +1,203 @@
+"""What runs showed: means and worst cases over the seeds, as values for programs and as a table for people."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from itertools import pairwise
+from statistics import fmean
+from typing import Any, Final
+
+from tenure.simulate.replay import Counts, Result, Sample
+from tenure.simulate.runs import Row
+from tenure.simulate.world import HOUR, Span, World, boundary_text
+
+Read = Callable[[Sample], float]
+
+FIGURES: Final[dict[str, Read]] = {
+    "live": lambda sample: sample.figures.live,
+    "fabric": lambda sample: sample.figures.fabric,
+    "spine": lambda sample: sample.figures.spine,
+    "blocks": lambda sample: sample.figures.blocks,
+    "loose": lambda sample: sample.figures.loose,
+    "free": lambda sample: sample.figures.free,
+    "fabric_bound": lambda sample: sample.fabric_bound,
+    "spine_bound": lambda sample: sample.spine_bound,
+}
+"""What is read of every sample; the bounds are of what is held, whoever gave it."""
+
+COLUMNS: Final = (
+    *("strategy", "subnet", "block", "boundary", "skew", "note", "span"),
+    *("live", "fabric", "worst_fabric", "bound_fabric", "spine", "worst_spine", "bound_spine"),
+    *("loose", "refused", "with_room", "steepest"),
+)
+"""Of the table. `with_room` are those refused while a usable address was free; `steepest` is of ramps."""
+
+_SOMETIMES: Final = ("block", "note", "span", "steepest", "with_room")
+
+
+def values(scenario: str | None, asks: str, seeds: Sequence[int], rows: Sequence[Row]) -> dict[str, Any]:
+    """Everything, as one JSON value: an item of `rows` for each world and span.
+
+    Of a figure, `end` is its value at the end of the span and `time` its mean
+    over the span's hours; of both, `mean` over the seeds and `worst`, the
+    largest (of `free` the smallest). `counts` are from the end of the warm-up on.
+    """
+    return {
+        "scenario": scenario,
+        "asks": asks,
+        "seeds": list(seeds),
+        "rows": [_row(row, span) for row in rows for span in row.world.reported],
+    }
+
+
+def lines(rows: Sequence[Row]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Columns and rows of the table: figures at the end of each span, means over the seeds unless `worst` is said."""
+    drawn = [_line(row.world, _row(row, span)) for row in rows for span in row.world.reported]
+    empty = {column for column in _SOMETIMES if all(line[column] in (None, "", "0") for line in drawn)}
+    return [column for column in COLUMNS if column not in empty], drawn
+
+
+def by_hour(row: Row, read: Read) -> list[tuple[float, float]]:
+    """A figure over the hours, the mean over the seeds."""
+    samples = [_hourly(result.samples) for result in row.results]
+    return [(each[0].time / HOUR, fmean(map(read, each))) for each in zip(*samples, strict=False)]
+
+
+def by_mark(row: Row, read: Read) -> list[tuple[float, float]]:
+    """A figure over the shares of the subnet that are held, the mean over the seeds that came so far."""
+    points = []
+    for mark in row.world.marks:
+        found = [read(sample) for result in row.results for sample in result.samples if sample.mark == mark]
+        if found:
+            points.append((mark, fmean(found)))
+    return points
+
+
+def policy_text(world: World) -> str:
+    """A world's policy in a few words, as in the key of a picture."""
+    policy = world.policy
+    parts: list[str] = [policy.strategy]
+    parts += [f"/{policy.block_length}"] if policy.block_length is not None else []
+    parts += [boundary_text(policy.boundary)] if policy.boundary != "soft" else []
+    return " ".join(parts)
+
+
+def _row(row: Row, span: Span) -> dict[str, Any]:
+    told = {**_settings(row.world), "span": {"name": span.name, "from": span.start, "to": span.end}}
+    for name, read in FIGURES.items():
+        told[name] = _figure(row.results, span, read, min if name == "free" else max)
+    told["updates_an_hour"] = _spread([_pace(result, span) for result in row.results])
+    told["counts"] = {
+        each.name: _spread([getattr(result.counts, each.name) for result in row.results]) for each in fields(Counts)
+    }
+    if row.world.marks:
+        told["ramp"] = list(_ramp(row))
+        told["steepest"] = _steepest(told["ramp"])
+    if row.world.drained:
+        told["drained"] = _drained(row.results)
+    return told
+
+
+def _settings(world: World) -> dict[str, Any]:
+    site, load, policy = world.site, world.load, world.policy
+    return {
+        **policy._asdict(),
+        "boundary": boundary_text(policy.boundary),
+        "subnet": world.subnet,
+        "hosts": site.hosts,
+        "racks": site.racks,
+        "skew": site.skew,
+        "load": {
+            **load._asdict(),
+            "levels": [level._asdict() for level in load.levels],
+            "lifetime": load.lifetime._asdict(),
+        },
+        "trace": world.trace,
+        "hours": world.hours,
+        "warm_up": world.warm_up,
+        "note": world.note,
+    }
+
+
+def _hourly(samples: Sequence[Sample]) -> list[Sample]:
+    return [sample for sample in samples if sample.mark is None]
+
+
+def _within(result: Result, span: Span) -> list[Sample]:
+    """The samples of a span; the last one of the run, if it ended before."""
+    samples = [each for each in result.samples if span.start * HOUR <= each.time <= span.end * HOUR]
+    return samples or [result.samples[-1]]
+
+
+def _figure(
+    results: Sequence[Result], span: Span, read: Read, worst: Callable[[list[float]], float]
+) -> dict[str, dict[str, float]]:
+    seen = [[read(sample) for sample in _within(result, span)] for result in results]
+    return {
+        "end": _spread([each[-1] for each in seen], worst),
+        "time": _spread([fmean(each) for each in seen], worst),
+    }
+
+
+def _spread(numbers: list[float], worst: Callable[[list[float]], float] = max) -> dict[str, float]:
+    return {"mean": round(fmean(numbers), 2), "worst": round(worst(numbers), 2)}
+
+
+def _pace(result: Result, span: Span) -> float:
+    """Changes of the fabric's routes an hour."""
+    samples = _within(result, span)
+    took = (samples[-1].time - samples[0].time) / HOUR
+    return (samples[-1].figures.updates - samples[0].figures.updates) / took if took else 0.0
+
+
+def _ramp(row: Row) -> Iterator[dict[str, float]]:
+    columns = {name: dict(by_mark(row, read)) for name, read in FIGURES.items()}
+    for mark in columns["live"]:
+        yield {"utilization": mark, **{name: round(points[mark], 2) for name, points in columns.items()}}
+
+
+def _steepest(ramp: list[dict[str, float]]) -> dict[str, float] | None:
+    """Between which points the most routes come for each workload that comes."""
+    slopes = [
+        {
+            "routes_a_workload": round((after["fabric"] - before["fabric"]) / (after["live"] - before["live"]), 4),
+            "from": before["utilization"],
+            "to": after["utilization"],
+        }
+        for before, after in pairwise(ramp)
+    ]
+    return max(slopes, key=lambda slope: slope["routes_a_workload"], default=None)
+
+
+def _drained(results: Sequence[Result]) -> dict[str, dict[str, float]]:
+    """What is left when everybody has gone; all but `free` should be nothing."""
+    left = [result.drained for result in results if result.drained is not None]
+    return {
+        name: _spread([getattr(each, name) for each in left], min if name == "free" else max)
+        for name in ("fabric", "spine", "blocks", "loose", "live", "free")
+    }
+
+
+def _line(world: World, row: dict[str, Any]) -> dict[str, Any]:
+    line = {
+        "strategy": world.policy.strategy,
+        "subnet": world.subnet,
+        "block": None if world.policy.block_length is None else f"/{world.policy.block_length}",
+        "boundary": row["boundary"],
+        "skew": world.site.skew,
+        "note": world.note,
+        "span": row["span"]["name"],
+        "live": _whole(row["live"]["end"]["mean"]),
+        "loose": _whole(row["loose"]["end"]["mean"]),
+        "refused": _whole(row["counts"]["refused"]["mean"]),
+        "with_room": _whole(row["counts"]["refused_with_room"]["mean"]),
+        "steepest": (row.get("steepest") or {}).get("routes_a_workload"),
+    }
+    for level in ("fabric", "spine"):
+        end = row[level]["end"]
+        line |= {level: _whole(end["mean"]), f"worst_{level}": _whole(end["worst"])}
+        line[f"bound_{level}"] = _whole(row[f"{level}_bound"]["end"]["mean"])
+    return line
+
+
+def _whole(number: float) -> str:
+    return f"{number:,.0f}"

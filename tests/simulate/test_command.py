@@ -1,0 +1,88 @@
+"""`tenure simulate`: options become worlds, and what cannot be is refused before the work."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tenure.cli.main import app
+from tenure.cli.simulate import worlds
+from tenure.model.policy import Boundaries
+from tenure.simulate.scenarios import NAMES, scenario
+from tenure.simulate.world import Level, Load, Policy, Site, World
+
+
+def told(*words: str) -> Any:
+    return CliRunner().invoke(app, ["simulate", *words], prog_name="tenure")
+
+
+def test_scenarios_are_listed() -> None:
+    done = told("--scenario", "list", "--json")
+    assert [each["name"] for each in json.loads(done.stdout)] == list(NAMES)
+    assert "ramp" in told("--scenario", "list").stdout
+
+
+def test_without_options_it_is_the_first_world_with_the_default_policy() -> None:
+    assert worlds({})[1] == [World()]
+
+
+def test_options_make_a_world_for_each_strategy() -> None:
+    given = {
+        "strategy": ["topology", "host_block"],
+        "subnet": "10.4.0.0/18",
+        "hosts": 200,
+        "racks": 8,
+        "skew": "uniform",
+        "block_length": 27,
+        "boundary": "rack=hard",
+        "prefer": "fabric",
+        "live": 0.7,
+        "lifetime": 7200,
+        "hours": 24.0,
+        "burst": 5.0,
+    }
+    _, made = worlds(given)
+    assert [world.policy.strategy for world in made] == ["topology", "host_block"]
+    assert made[0].policy == Policy("topology", 27, boundary=Boundaries(rack="hard"), prefer="fabric")
+    assert made[0].site == Site(200, 8, "uniform")
+    assert made[0].load == Load(levels=(Level(0.0, 0.7),), lifetime=Load().lifetime._replace(hours=2.0), burst=5.0)
+    assert (made[0].hours, made[0].warm_up, made[0].subnet) == (24.0, 8.0, "10.4.0.0/18")
+
+
+def test_options_change_the_worlds_of_a_scenario_and_what_is_then_alike_is_one() -> None:
+    asks, made = worlds({"scenario": "ramp", "hosts": 100, "strategy": ["topology", "first_free"]})
+    assert asks == scenario("ramp").asks
+    assert [(world.policy.strategy, world.site.hosts) for world in made] == [("topology", 100), ("first_free", 100)]
+    assert len(worlds({"scenario": "lengths", "block_length": 27})[1]) == 4
+
+
+def test_a_trace_brings_its_site(tmp_path: Path) -> None:
+    file = tmp_path / "life.csv"
+    file.write_text("time,event,workload,host\n0,arrive,w,r1/a\n9000,arrive,v,r2/b\n")
+    _, made = worlds({"trace": file, "subnet": "10.0.0.0/24"})
+    assert (made[0].site.hosts, made[0].site.racks, made[0].hours) == (2, 2, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (("--scenario", "weather"), 2, "reference"),
+        (("--strategy", "alphabet"), 2, "topology"),
+        (("--scenario", "migration", "--strategy", "first_free"), 2, "no world"),
+        (("--skew", "askew"), 2, "uniform"),
+        (("--boundary", "rack=wet"), 2, "soft"),
+        (("--prefer", "peace"), 2, "fabric"),
+        (("--hosts", "5", "--racks", "6"), 2, "6 racks for 5 hosts"),
+        (("--subnet", "10.0.0.1/16"), 1, "host bits"),
+        (("--block-length", "12"), 1, "16 to 32"),
+        (("--live", "70000"), 2, "65,536"),
+        (("--picture", "routes.gif"), 1, "routes.gif"),
+        (("--trace", "nowhere.csv"), 1, "nowhere.csv cannot be read"),
+    ],
+)
+def test_what_cannot_be_is_refused(words: tuple[str, ...], status: int, said: str) -> None:
+    done = told(*words)
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert said in " ".join(done.stderr.replace("│", " ").split())
