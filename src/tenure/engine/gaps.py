@@ -27,9 +27,7 @@ class Gaps:
     def __init__(self, first: int, last: int, gaps: Iterable[Pair]) -> None:
         self._last = dict(gaps)
         self._first = {high: low for low, high in self._last.items()}
-        self._order = Order(first, last)
-        for low in self._last:
-            self._order.add(low)
+        self._order = Order(first, last, self._last)
         self._heap = self._sizes()
 
     def smallest(self) -> int | None:

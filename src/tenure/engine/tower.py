@@ -1,11 +1,10 @@
-"""Where the next page with something free is, however many full ones lie before it.
+"""Numbers in order: the next member from a place on, however many there are and however far it is.
 
 A trie of bitmaps, 256 children a node (the idea is van Emde Boas's, 1975, with
-Python's long integers as words). A node exists only where a page has become
-full; what is shut for good is worked out from its ranges.
+Python's long integers as words). A bit says that there is a member below it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tenure.net.rangeset import RangeSet
 
@@ -14,75 +13,123 @@ FANOUT = 1 << BITS
 FULL = (1 << FANOUT) - 1
 
 
-class Tower:
-    """Which of the pages `first` to `last` are full.
+class Order:
+    """A set of numbers from `first` to `last` that can be asked for the neighbour of any number.
 
     Args:
-        shut: Pages between them that are full for good.
+        members: Those there are to begin with, in any order.
 
-    Cost: at most two steps a level for every call; a level is 8 bits of a page's number.
+    Cost: at most two steps a level for every call; a level is 8 bits of the difference of `first` and `last`. Linear in
+    the members to begin with.
     """
 
-    __slots__ = ("_levels", "_root", "_shut")
+    __slots__ = ("_first", "_last", "_levels", "_root")
 
-    def __init__(self, first: int, last: int, shut: RangeSet) -> None:
+    def __init__(self, first: int, last: int, members: Iterable[int] = ()) -> None:
+        self._first = first
+        self._last = last
         height = 1
         while first >> (BITS * height) != last >> (BITS * height):
             height += 1
         self._root = first >> (BITS * height)
-        span = self._root << (BITS * height), (self._root + 1 << (BITS * height)) - 1
-        self._shut = RangeSet.of(span) - RangeSet.of((first, last)) | shut
         self._levels: list[dict[int, int]] = [{} for _ in range(height)]
+        for nodes in self._levels:
+            for number in members:
+                node = number >> BITS
+                nodes[node] = nodes.get(node, 0) | 1 << (number & (FANOUT - 1))
+            members = nodes.keys()
 
-    def mark(self, page: int, *, full: bool) -> None:
-        """A page has become full, or is full no longer."""
-        child = page
-        for level, nodes in enumerate(self._levels):
-            node, bit = child >> BITS, 1 << (child & (FANOUT - 1))
-            before = self._bits(level, node)
-            nodes[node] = after = before | bit if full else before & ~bit
-            full = after == FULL
-            if full == (before == FULL):
-                return
-            child = node
+    def add(self, number: int) -> None:
+        """It is a member."""
+        self._set(number, member=True)
 
-    def next(self, page: int) -> int | None:
-        """The first page from `page` on that is not full, or None."""
-        at = page
+    def discard(self, number: int) -> None:
+        """It is a member no longer, if it was one."""
+        self._set(number, member=False)
+
+    def next(self, number: int) -> int | None:
+        """The lowest member from `number` on, or None."""
+        at = max(number, self._first)
         for level in range(len(self._levels)):
             node = at >> BITS
             if not self._under_root(level, node):
                 return None
-            room = FULL & ~self._bits(level, node) & -(1 << (at & (FANOUT - 1)))
-            if room:
-                return self._down(level, node << BITS | _lowest(room), _lowest)
+            found = self._bits(level, node) & -(1 << (at & (FANOUT - 1)))
+            if found:
+                return self._down(level, node << BITS | _lowest(found), _lowest)
             at = node + 1
         return None
 
-    def previous(self, page: int) -> int | None:
-        """The last page up to `page` that is not full, or None."""
-        at = page
+    def previous(self, number: int) -> int | None:
+        """The highest member up to `number`, or None."""
+        at = min(number, self._last)
         for level in range(len(self._levels)):
             node = at >> BITS
             if not self._under_root(level, node):
                 return None
-            room = FULL & ~self._bits(level, node) & (2 << (at & (FANOUT - 1))) - 1
-            if room:
-                return self._down(level, node << BITS | _highest(room), _highest)
+            found = self._bits(level, node) & (2 << (at & (FANOUT - 1))) - 1
+            if found:
+                return self._down(level, node << BITS | _highest(found), _highest)
             at = node - 1
         return None
+
+    def _set(self, number: int, *, member: bool) -> None:
+        child = number
+        for level, nodes in enumerate(self._levels):
+            node, bit = child >> BITS, 1 << (child & (FANOUT - 1))
+            before = self._bits(level, node)
+            after = before | bit if member else before & ~bit
+            if after:
+                nodes[node] = after
+            else:
+                self._emptied(nodes, node)
+            member = after != 0
+            if member == (before != 0):
+                return
+            child = node
+
+    def _emptied(self, nodes: dict[int, int], node: int) -> None:
+        nodes.pop(node, None)
+
+    def _bits(self, level: int, node: int) -> int:
+        return self._levels[level].get(node, 0)
 
     def _under_root(self, level: int, node: int) -> bool:
         return node >> BITS * (len(self._levels) - 1 - level) == self._root
 
     def _down(self, level: int, child: int, end: Callable[[int], int]) -> int:
         for below in range(level - 1, -1, -1):
-            child = child << BITS | end(FULL & ~self._bits(below, child))
+            child = child << BITS | end(self._bits(below, child))
         return child
+
+
+class Tower(Order):
+    """Which of the pages `first` to `last` are not full: all but those that are marked.
+
+    Args:
+        shut: Pages between them that are full for good.
+
+    A node exists only where a page has been marked; what is shut for good is worked out from its ranges.
+    """
+
+    __slots__ = ("_shut",)
+
+    def __init__(self, first: int, last: int, shut: RangeSet) -> None:
+        super().__init__(first, last)
+        shift = BITS * len(self._levels)
+        span = self._root << shift, (self._root + 1 << shift) - 1
+        self._shut = RangeSet.of(span) - RangeSet.of((first, last)) | shut
+
+    def mark(self, page: int, *, full: bool) -> None:
+        """A page has become full, or is full no longer."""
+        self._set(page, member=not full)
+
+    def _emptied(self, nodes: dict[int, int], node: int) -> None:
+        nodes[node] = 0
 
     def _bits(self, level: int, node: int) -> int:
         known = self._levels[level].get(node)
-        return self._shut_children(level, node) if known is None else known
+        return FULL & ~self._shut_children(level, node) if known is None else known
 
     def _shut_children(self, level: int, node: int) -> int:
         """The children of which every page is shut for good."""
@@ -92,36 +139,6 @@ class Tower:
             if high > low:
                 bits |= ((1 << high) - 1) & ~((1 << low) - 1)
         return bits
-
-
-class Order:
-    """A set of numbers from `first` to `last` that can be asked for the neighbour of any number.
-
-    A `Tower` in which the members alone have room. Cost of every call: as there.
-    """
-
-    __slots__ = ("_first", "_last", "_tower")
-
-    def __init__(self, first: int, last: int) -> None:
-        self._first = first
-        self._last = last
-        self._tower = Tower(first, last, RangeSet.of((first, last)))
-
-    def add(self, number: int) -> None:
-        """It is a member."""
-        self._tower.mark(number, full=False)
-
-    def discard(self, number: int) -> None:
-        """It is a member no longer, if it was one."""
-        self._tower.mark(number, full=True)
-
-    def next(self, number: int) -> int | None:
-        """The lowest member from `number` on, or None."""
-        return self._tower.next(max(number, self._first))
-
-    def previous(self, number: int) -> int | None:
-        """The highest member up to `number`, or None."""
-        return self._tower.previous(min(number, self._last))
 
 
 def _lowest(bits: int) -> int:
