@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from tenure.engine.routes import Level, Route, RouteTable, host, hosts
 from tenure.engine.state import State
 from tenure.errors import Exhausted, InUse, InvalidValue
 from tenure.model import uses as u
 from tenure.model.answers import Capacity, Count
+from tenure.net.addresses import number_of, parse_prefix
 from tests.engine import naive
 from tests.engine.test_counting import hall
 from tests.engine.world import World, site
@@ -150,3 +152,44 @@ def test_a_soft_boundary_gives_while_there_is_one() -> None:
     assert titles(world, "h1-0", 29) == ["borrowed"] * 29
     with pytest.raises(Exhausted):
         world.ip(host="h1-0")
+
+
+def table(world: World, level: Level, cidr: str) -> list[Route]:
+    """A router's smallest table for one subnet."""
+    space, made = world.space(cidr), RouteTable(32, level)
+    for block in world.tables.blocks():
+        first, length = int(parse_prefix(block.cidr).network_address), parse_prefix(block.cidr).prefixlen
+        made.put("block" if block.kind == "host" else "region", first, length, block.owner)
+    for number, holder in space.loose.items():
+        made.put("loose", number, 32, holder)
+    return made.routes()
+
+
+def hop(routes: list[Route], ip: str, default: str | None) -> str | None:
+    """Where the longest match sends an address."""
+    matching = [route for route in routes if (number_of(ip) ^ route.first) >> (32 - route.length) == 0]
+    return max(matching, key=lambda route: route.length).hop if matching else default
+
+
+def test_a_moved_or_borrowed_address_is_reached_from_its_blocks_owner_too() -> None:
+    """calico 3246, 4287: the owner's own aggregate does not swallow what is used elsewhere."""
+    world = site("10.0.0.0/28", block_length_v4=29, rack_block_length_v4=28)
+    held = [world.claim(host="h0-0") for _ in range(3)]
+    world.do(u.RebindClaim(claim=held[1].claim.id, host="h1-0"))
+    owner, moved = (str(world.state.find("location", name)) for name in ("h0-0", "h1-0"))
+    stayed, away = held[0].addresses[0].ip, held[1].addresses[0].ip
+    near, fabric = (table(world, level, "10.0.0.0/28") for level in (host(owner), hosts(world.state.locations)))
+    assert [hop(near, ip, "up") for ip in (stayed, away)] == ["local", "up"]
+    assert [hop(fabric, ip, None) for ip in (stayed, away)] == [owner, moved]
+
+
+def test_single_address_blocks_have_no_black_hole() -> None:
+    """calico 2624, 9462: whatever is unreachable between blocks of one address, each that is held arrives."""
+    world = site("10.0.0.0/27", block_length_v4=32)
+    held = [world.claim(host=f"h{n % 2}-{n % 3}") for n in range(24)]
+    for each in held[::3]:
+        world.release(each)
+    fabric = table(world, hosts(world.state.locations), "10.0.0.0/27")
+    for each in (one for at, one in enumerate(held) if at % 3):
+        assert hop(fabric, each.addresses[0].ip, None) == each.claim.host
+        assert hop(table(world, host(each.claim.host), "10.0.0.0/27"), each.addresses[0].ip, "up") == "local"
