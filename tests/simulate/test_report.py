@@ -1,5 +1,7 @@
 """What is made of runs: means and worst cases, a table, a picture, and the same on any number of processes."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -87,12 +89,16 @@ def test_a_ramp_has_its_points_and_its_steepest_part(rows: list[Row]) -> None:
     assert told["steepest"]["routes_a_workload"] == round(max(slopes), 4)
 
 
-def test_the_table_leaves_out_what_is_nowhere(rows: list[Row]) -> None:
-    columns, drawn = report.lines(rows)
-    assert len(drawn) == 4
-    assert {"strategy", "block", "note", "span", "fabric", "bound_fabric", "steepest"} <= set(columns)
-    assert "note" not in report.lines(rows[:1])[0]
-    assert "span" not in report.lines(rows[:1])[0]
+def test_the_table_has_columns_for_what_differs(rows: list[Row]) -> None:
+    drawn = report.table(rows)
+    assert drawn.alike == "block /28, boundary soft, prefer spine, skew skewed, 50 hosts, 5 racks"
+    assert drawn.columns[:4] == ["strategy", "subnet", "note", "span"]
+    assert drawn.columns[-1] == "steepest"
+    assert len(drawn.rows) == 4
+    assert set(drawn.columns) <= set(drawn.rows[0])
+    alone = report.table(rows[:1])
+    assert alone.columns == ["strategy", "live", "fabric", "spine", "loose", "refused"]
+    assert "subnet 10.0.0.0/20" in alone.alike
 
 
 def test_curves_are_means_by_hour_and_by_mark(rows: list[Row]) -> None:
@@ -122,3 +128,14 @@ def test_a_picture_that_cannot_be_is_refused_before_the_work(tmp_path: Path) -> 
         picture.check(tmp_path / "routes.gif")
     with pytest.raises(InvalidValue, match="There is no directory"):
         picture.check(tmp_path / "nowhere" / "routes.svg")
+
+
+def test_without_matplotlib_it_says_what_to_install(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from tenure.cli.main import main\n"
+        f"sys.argv = ['tenure', 'simulate', '--picture', {str(tmp_path / 'routes.svg')!r}]\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install 'tenure[picture]'" in done.stderr

@@ -16,6 +16,7 @@ from tenure.errors import InvalidValue, TenureError
 
 if TYPE_CHECKING:
     from tenure.simulate.drive import Make
+    from tenure.simulate.report import Table
     from tenure.simulate.world import World
 
 app = Typer()
@@ -139,7 +140,14 @@ def _run(given: Mapping[str, Any]) -> None:
     if given["json"]:
         output.value(report.values(name, asks, seeds, rows))
     else:
-        output.table(*report.lines(rows))
+        _show(asks, seeds, report.table(rows))
+
+
+def _show(asks: str, seeds: Sequence[int], drawn: "Table") -> None:
+    print(
+        f"{asks}\n{drawn.alike}\nMeans over {len(seeds)} seeds; of routes (the worst; the lower bound of any policy)\n"
+    )
+    output.table(drawn.columns, drawn.rows)
 
 
 def _make(plans: bool) -> "Make":
@@ -165,7 +173,7 @@ def worlds(given: Mapping[str, Any]) -> tuple[str, "list[World]"]:
     strategies = [_one_of(each, known, "--strategy") for each in given.get("strategy") or ()]
     if "scenario" not in given:
         policies = [Policy(cast("StrategyName", each)) for each in strategies or ["topology"]]
-        return "A site of one's own", [_changed(World(policy), given) for policy in policies]
+        return "How many routes does this site need?", [_changed(World(policy), given) for policy in policies]
     found = scenario(_one_of(given["scenario"], NAMES, "--scenario"))
     chosen = [world for world in found.worlds if not strategies or world.policy.strategy in strategies]
     if not chosen:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from itertools import pairwise
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tenure.simulate.replay import Counts, Result, Sample
 from tenure.simulate.runs import Row
@@ -24,14 +24,36 @@ FIGURES: Final[dict[str, Read]] = {
 }
 """What is read of every sample; the bounds are of what is held, whoever gave it."""
 
-COLUMNS: Final = (
-    *("strategy", "subnet", "block", "boundary", "skew", "note", "span"),
-    *("live", "fabric", "worst_fabric", "bound_fabric", "spine", "worst_spine", "bound_spine"),
-    *("loose", "refused", "with_room", "steepest"),
+_SETTINGS: Final = (
+    "subnet",
+    "block",
+    "rack_block",
+    "boundary",
+    "prefer",
+    "cap",
+    "skew",
+    "hosts",
+    "racks",
+    "note",
+    "span",
 )
-"""Of the table. `with_room` are those refused while a usable address was free; `steepest` is of ramps."""
+_FIGURES: Final = ("live", "fabric", "spine", "loose", "refused")
+_SOMETIMES: Final = ("with_room", "steepest")
+"""Shown where they are anything: refused while a usable address was free; new routes for a new workload, on ramps."""
 
-_SOMETIMES: Final = ("block", "note", "span", "steepest", "with_room")
+
+class Table(NamedTuple):
+    """What people read.
+
+    Attributes:
+        alike: A line of what all rows have alike.
+        columns: What they differ in, and their figures.
+        rows: A cell for each column.
+    """
+
+    alike: str
+    columns: list[str]
+    rows: list[dict[str, Any]]
 
 
 def values(scenario: str | None, asks: str, seeds: Sequence[int], rows: Sequence[Row]) -> dict[str, Any]:
@@ -49,11 +71,16 @@ def values(scenario: str | None, asks: str, seeds: Sequence[int], rows: Sequence
     }
 
 
-def lines(rows: Sequence[Row]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Columns and rows of the table: figures at the end of each span, means over the seeds unless `worst` is said."""
+def table(rows: Sequence[Row]) -> Table:
+    """A row for each world and span: figures at the end of the span, means over the seeds.
+
+    Of routes, in brackets: the worst of the seeds, and the lower bound of any policy.
+    """
     drawn = [_line(row.world, _row(row, span)) for row in rows for span in row.world.reported]
-    empty = {column for column in _SOMETIMES if all(line[column] in (None, "", "0") for line in drawn)}
-    return [column for column in COLUMNS if column not in empty], drawn
+    differing = [name for name in _SETTINGS if len({line[name] for line in drawn}) > 1]
+    alike = [_alike(name, drawn[0][name]) for name in _SETTINGS if name not in differing and drawn[0][name]]
+    sometimes = [name for name in _SOMETIMES if any(line[name] not in (None, "0") for line in drawn)]
+    return Table(", ".join(alike), ["strategy", *differing, *_FIGURES, *sometimes], drawn)
 
 
 def by_hour(row: Row, read: Read) -> list[tuple[float, float]]:
@@ -177,26 +204,34 @@ def _drained(results: Sequence[Result]) -> dict[str, dict[str, float]]:
     }
 
 
+def _alike(name: str, value: Any) -> str:
+    return f"{value} {name}" if name in ("hosts", "racks") else f"{name.replace('_', ' ')} {value}"
+
+
 def _line(world: World, row: dict[str, Any]) -> dict[str, Any]:
-    line = {
-        "strategy": world.policy.strategy,
-        "subnet": world.subnet,
-        "block": None if world.policy.block_length is None else f"/{world.policy.block_length}",
-        "boundary": row["boundary"],
-        "skew": world.site.skew,
-        "note": world.note,
+    policy, counts = world.policy, row["counts"]
+    return {
+        **row,
+        "block": _length(policy.block_length),
+        "rack_block": _length(policy.rack_block_length),
         "span": row["span"]["name"],
         "live": _whole(row["live"]["end"]["mean"]),
+        "fabric": _routes(row, "fabric"),
+        "spine": _routes(row, "spine"),
         "loose": _whole(row["loose"]["end"]["mean"]),
-        "refused": _whole(row["counts"]["refused"]["mean"]),
-        "with_room": _whole(row["counts"]["refused_with_room"]["mean"]),
+        "refused": _whole(counts["refused"]["mean"]),
+        "with_room": _whole(counts["refused_with_room"]["mean"]),
         "steepest": (row.get("steepest") or {}).get("routes_a_workload"),
     }
-    for level in ("fabric", "spine"):
-        end = row[level]["end"]
-        line |= {level: _whole(end["mean"]), f"worst_{level}": _whole(end["worst"])}
-        line[f"bound_{level}"] = _whole(row[f"{level}_bound"]["end"]["mean"])
-    return line
+
+
+def _routes(row: dict[str, Any], level: str) -> str:
+    end, bound = row[level]["end"], row[f"{level}_bound"]["end"]["mean"]
+    return f"{_whole(end['mean'])} ({_whole(end['worst'])}; {_whole(bound)})"
+
+
+def _length(length: int | None) -> str | None:
+    return None if length is None else f"/{length}"
 
 
 def _whole(number: float) -> str:
