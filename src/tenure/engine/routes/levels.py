@@ -73,7 +73,7 @@ def _up(locations: Mapping[str, Location], owner: str | None) -> Iterator[Locati
 
 
 def _around(locations: Mapping[str, Location], owner: str) -> tuple[str, ...]:
-    return tuple(each.id for each in _up(locations, owner))
+    return tuple(each.id for each in _up(locations, owner) if each.kind != "host")  # a host has blocks, no regions
 
 
 def _rack(locations: Mapping[str, Location], owner: str) -> str | None:
