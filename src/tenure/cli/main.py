@@ -35,6 +35,7 @@ PLACES: Final = {
     "claim": "claim",
     "address": "address",
     "block": "block",
+    "routes": "routes",
     "zone": "zone",
     "event": "event",
     "token": "token",

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, cast
 
 from tenure.client import requests
 from tenure.client.attempts import Attempts
-from tenure.client.problems import AnswerLost, Unreachable, result_of
+from tenure.client.problems import AnswerLost, Unreachable, error_of, result_of
 from tenure.client.requests import LONG, Noun, present
 from tenure.client.shapes import BatchItem, Claim, Event, Found, Ready
 from tenure.client.wire import Request, Response, Transport
@@ -227,6 +227,31 @@ class Client:
         path = requests.path_of(requests.NETWORKS, network, "capacity")
         return self.read(path, by="location" if by_location else None)
 
+    def routes(self, where: str = "fabric", **query: Any) -> dict[str, Any]:
+        """The routes to announce in the `fabric`, or at a rack or host; `query`: `network`, `vrf`, `at`."""
+        return self.read("/v1/routes", **{"for": where, **query})
+
+    def routes_text(
+        self, where: str, form: str, *, known: str | None = None, wait: int | None = None, **query: Any
+    ) -> tuple[str, str | None]:
+        """The same as text, in the form `bird`, `frr` or `exabgp`, and a tag that names this table.
+
+        Args:
+            known: A tag that was given before; while it is the same table, there is no text (None).
+            wait: Seconds, 1 to 60, for which that answer is held back until the table changes.
+        """
+        query |= {"for": where, "format": form, "wait": wait and f"{wait}s"}
+        request = requests.read("/v1/routes", (wait or 0) + 30.0, **query)
+        response = self._answered(request._replace(headers=present({"if-none-match": known})))
+        if response.status >= 400:
+            raise error_of(response)
+        text = None if response.status == 304 else response.body.decode()
+        return response.headers.get("etag", ""), text
+
+    def routes_plan(self, *, limit: int = 20, **query: Any) -> list[dict[str, Any]]:
+        """What would save most routes in the fabric by being elsewhere; `query`: `network`, `vrf`."""
+        return cast(list[dict[str, Any]], self.read("/v1/routes/plan", limit=limit, **query)["items"])
+
     def search(self, words: str, *, limit: int = 100) -> list[Found]:
         """Open things by address, prefix, MAC in any spelling, name, handle or id; exact matches first."""
         return cast(list[Found], self.read("/v1/search", q=words, limit=limit)["items"])
@@ -309,6 +334,10 @@ class Client:
             Unreachable: Nobody answers there.
             AnswerLost: The connection ended before there was an answer, and the request must not be repeated.
         """
+        return result_of(self._answered(request))
+
+    def _answered(self, request: Request) -> Response:
+        """The answer to a request, repeated where that is safe."""
         attempts = Attempts(request, self._patience)
         while True:
             pause: float | None
@@ -319,7 +348,7 @@ class Client:
             else:
                 pause = attempts.heard(response)
                 if pause is None:
-                    return result_of(response)
+                    return response
             self._pause(pause)
 
     def _once(self, request: Request) -> Response:

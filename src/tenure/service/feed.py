@@ -5,14 +5,16 @@ commit; `Follower` reads the same from the ledger, for whoever is elsewhere or
 was away. A place in the ledger travels as a cursor, `epoch:sequence`.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
 
 import msgspec
 
 from tenure.errors import EpochChanged, InvalidValue
 from tenure.model.dnsdata import ZoneChange
 from tenure.model.events import Entry, EpochStarted
-from tenure.store.interface import Head, Store
+from tenure.store.interface import Head, Snapshot
 
 PAGE: Final = 1000
 
@@ -60,6 +62,26 @@ def parse_cursor(text: str, pointer: str = "") -> tuple[str, int]:
     return epoch, int(number)
 
 
+class Source(Protocol):
+    """What is committed, to be read from any thread; every store is one."""
+
+    def head(self) -> Head:
+        """The end of the ledger now."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Everything as of one moment."""
+        ...
+
+    def entries(self, after: int, limit: int, kinds: Sequence[str] = ()) -> list[Entry]:
+        """The ledger after a sequence, in order."""
+        ...
+
+    def wait(self, after: int, seconds: float) -> bool:
+        """Wait until the ledger may have grown past `after`."""
+        ...
+
+
 class Follower:
     """Reads the ledger from a place on: each entry once, in order, none left out.
 
@@ -72,7 +94,7 @@ class Follower:
             batch means that the caller knows a sequence only; then a loss before it goes unnoticed.
     """
 
-    def __init__(self, store: Store, place: Head) -> None:
+    def __init__(self, store: Source, place: Head) -> None:
         self._store = store
         self.place = place
 

@@ -26,8 +26,9 @@ def check_documented(answer: httpx.Response) -> None:
     if "content" not in promised:
         assert answer.content == b""
         return
-    ((media, content),) = promised["content"].items()
-    assert answer.headers["content-type"] == media
+    media = answer.headers["content-type"]
+    assert media in promised["content"]
+    content = promised["content"][media]
     if media.endswith("json"):
         validate(content["schema"], answer.json())
 

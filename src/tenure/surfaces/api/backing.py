@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from tenure.model.answers import Reply
-from tenure.model.events import Entry
 from tenure.model.uses import Submission
+from tenure.service.feed import Source
+from tenure.service.routes import RouteView
 from tenure.store.interface import Head, Reads
 from tenure.surfaces.api.memory import Names, Tokens
 from tenure.surfaces.api.metrics import Meter
@@ -36,20 +37,12 @@ class Submitter(Protocol):
         ...
 
 
-class Committed(Protocol):
-    """What is committed, from any thread; every store is one."""
+class Committed(Source, Protocol):
+    """What is committed, with lists and single things; every store is one."""
 
     @property
     def reads(self) -> Reads:
         """Lists and single things."""
-        ...
-
-    def head(self) -> Head:
-        """The end of the ledger now."""
-        ...
-
-    def entries(self, after: int, limit: int, kinds: Sequence[str] = ()) -> list[Entry]:
-        """The ledger after a sequence."""
         ...
 
 
@@ -94,6 +87,7 @@ class Backing:
         bell: Rings when the ledger grew.
         clock: The time, UTC.
         names, tokens: What was read before and may have changed only if the feed says so.
+        routes: What routers are told.
     """
 
     def __init__(
@@ -113,6 +107,7 @@ class Backing:
         self.bell = Bell()
         self.names = Names(self)
         self.tokens = Tokens(self)
+        self.routes = RouteView(committed)
         self.position = ""
         self.keys: dict[tuple[str, str], bytes] = {}
         self._readers = ThreadPoolExecutor(_READERS, "api-read")

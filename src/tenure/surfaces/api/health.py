@@ -1,11 +1,13 @@
 """Whether it lives, whether it can allocate, and what it counted."""
 
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 from starlette.responses import Response
 
 from tenure.errors import TenureError
+from tenure.service.routes import Size
 from tenure.surfaces.api.backing import place_of
 from tenure.surfaces.api.metrics import CONTENT_TYPE
 from tenure.surfaces.api.operations import Asked, Noun, answer
@@ -69,7 +71,21 @@ async def readyz(asked: Asked) -> Response:
     if backing.readiness is not None:
         more, notes = await backing.readiness()
         reasons += [each for each in more if each not in reasons]
+    if not reasons:
+        notes += await _over_budget(asked)
     return answer(Ready(not reasons, reasons, notes), 503 if reasons else 200)
+
+
+async def _over_budget(asked: Asked) -> list[str]:
+    backing = asked.backing
+    try:
+        over = await backing.read(backing.routes.over_budget)
+    except TenureError:  # the next question tells why
+        return []
+    return [
+        f"network {size.network.name} has {size.routes} routes in the fabric; its budget is {size.network.route_budget}"
+        for size in over
+    ]
 
 
 @NOUN.operation(
@@ -91,5 +107,9 @@ async def metrics(asked: Asked) -> Response:
             figures = await backing.figures()
         except TenureError:  # its absence shows in tenure_ledger_up
             figures = {}
+    sizes: list[Size] = []
+    with suppress(TenureError):
+        sizes = await backing.read(backing.routes.sizes)
+    backing.meter.gauge(sizes)
     text = backing.meter.text(place_of(backing.position), backing.doors.open, figures)
     return Response(text, media_type=CONTENT_TYPE)

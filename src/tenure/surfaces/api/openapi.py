@@ -178,6 +178,8 @@ def _response(operation: Operation, status: int, shape: Any, schemas: _Schemas) 
     if shape is not None:
         example = msgspec.to_builtins(operation.answers[status])
         response["content"] = {operation.media: {"schema": schemas.of(shape), "example": example}}
+        for media, text in operation.texts.items() if status == HTTPStatus.OK else ():
+            response["content"][media] = {"schema": {"type": "string"}, "example": text}
         if "revision" in (example if isinstance(example, dict) else {}):
             response["headers"]["ETag"] = _answer_header("The revision.", '"3"')
     if status in (201, 202):

@@ -49,6 +49,7 @@ class Operation(msgspec.Struct, kw_only=True):
         refusals: Codes of errors that it may meet, beside those that every operation may.
         creates: Whether it makes something new, so that there is no revision to match.
         optional: Whether the body may be left out.
+        texts: Other media types of an answer 200, where the caller chooses, each with an example.
     """
 
     method: str
@@ -69,6 +70,7 @@ class Operation(msgspec.Struct, kw_only=True):
     optional: bool = False
     limit: int = LIMIT
     media: str = JSON
+    texts: dict[str, str] = {}
 
     @property
     def changes(self) -> bool:

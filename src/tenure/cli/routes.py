@@ -1,0 +1,133 @@
+"""`tenure routes`: what routers are told."""
+
+from typing import Annotated, Any
+
+from typer import Argument, BadParameter, Context, Option, Typer
+from typer.core import TyperGroup
+
+from tenure.cli import output
+from tenure.cli.group import example
+from tenure.cli.options import Limit
+from tenure.cli.remote import Remote, session
+
+_FORMS = ("json", "bird", "frr", "exabgp")
+
+
+class Shown(TyperGroup):
+    """A group that shows what is no command of it: `tenure routes fabric`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is named, else `show`."""
+        known = args[0] in self.commands or args[0].startswith("-")
+        return super().resolve_command(ctx, args if known else ["show", *args])
+
+
+app = Typer(
+    name="routes",
+    cls=Shown,
+    no_args_is_help=True,
+    help="Routes: the fewest that deliver each address to its holder. `tenure routes WHERE` is short for show.",
+)
+
+Where = Annotated[
+    str,
+    Argument(
+        metavar="WHERE",
+        help="fabric (a next hop is a rack), hosts (it is a host), or a rack or host by name or id.",
+        show_default=False,
+    ),
+]
+Network = Annotated[str | None, Option(metavar="NETWORK", help="Only of this network; all.")]
+Vrf = Annotated[str | None, Option(metavar="VRF", help="Of this vrf; default.")]
+
+
+@app.command(
+    cls=Remote,
+    epilog=example("tenure routes fabric", "tenure routes rack-3 --network prod --format bird > /etc/bird/tenure.conf"),
+)
+def show(
+    ctx: Context,
+    where: Where,
+    network: Network = None,
+    vrf: Vrf = None,
+    at: Annotated[str | None, Option(metavar="TIME", help="As it was then: 2026-11-24T15:00:00Z.")] = None,
+    form: Annotated[
+        str | None, Option("--format", metavar="FORM", help="json, or a file for bird or frr, or lines for exabgp.")
+    ] = None,
+) -> None:
+    """Show the routes to announce somewhere."""
+    asked = session(ctx)
+    if form not in (None, *_FORMS):
+        raise BadParameter(f"it is one of {', '.join(_FORMS)}", param_hint="--format")
+    if form in _FORMS[1:]:
+        print(asked.client.routes_text(where, str(form), network=network, vrf=vrf, at=at)[1], end="")
+        return
+    table = asked.client.routes(where, network=network, vrf=vrf, at=at)
+    if asked.json or form == "json":
+        output.value(table)
+        return
+    output.table(("prefix", "via", "router", "kind", "preferred"), [_row(route) for route in table["routes"]])
+    print(_figures(table))
+
+
+def _row(route: dict[str, Any]) -> dict[str, Any]:
+    via = route["via"]
+    named = via["name"] if via["kind"] in ("rack", "host") else f"{via['kind']} {via['name'] or ''}".strip()
+    return {**route, "via": named, "router": via["router"]}
+
+
+def _figures(table: dict[str, Any]) -> str:
+    count = len(table["routes"])
+    alone = table["host_routes"]
+    words = [f"{count} routes", f"{alone} of them for one address", f"the smallest table has {table['optimum']}"]
+    if table["budget"] is not None:
+        words.append(f"the budget is {table['budget']}")
+    return "; ".join(words) + "."
+
+
+@app.command(cls=Remote, epilog=example("tenure routes plan --network prod"))
+def plan(ctx: Context, network: Network = None, vrf: Vrf = None, limit: Limit = 20) -> None:
+    """Show what would save most routes in the fabric by being elsewhere: addresses to renumber, blocks to empty."""
+    asked = session(ctx)
+    found = asked.client.routes_plan(limit=limit or 20, network=network, vrf=vrf)
+    if asked.json:
+        output.value(found)
+    elif found:
+        output.table(("saves", "network", "what", "count", "at", "claim"), [_planned(move) for move in found])
+    else:
+        print("Nothing would save a route.")
+
+
+def _planned(move: dict[str, Any]) -> dict[str, Any]:
+    facts = move["facts"]
+    more = " …" if move["count"] > 1 else ""
+    places = list(dict.fromkeys(fact["location"] for fact in facts))
+    claims = [fact["claim"] for fact in facts if fact["claim"]]
+    return {**move, "what": facts[0]["prefix"] + more, "at": places, "claim": ", ".join(claims[:3])}
+
+
+@app.command(
+    cls=Remote,
+    epilog=example("tenure routes follow rack-3", "tenure routes follow fabric --exec 'nc -U /run/bgp/api'"),
+)
+def follow(
+    ctx: Context,
+    where: Where,
+    network: Network = None,
+    vrf: Vrf = None,
+    command: Annotated[
+        str | None,
+        Option(
+            "--exec", metavar="COMMAND", help="Run this in a shell for each change, with its lines on standard input."
+        ),
+    ] = None,
+) -> None:
+    """Announce and withdraw routes as the ledger moves: the lines of ExaBGP's process API, from all that there are on.
+
+    It goes on while the service is away, and ends with its reader.
+    """
+    from tenure.cli.route_feed import Feed, ends_with_its_reader, run_with, tell
+
+    asked = session(ctx)
+    with ends_with_its_reader():
+        Feed(asked.client, where, network, vrf).follow(run_with(command) if command else tell)
