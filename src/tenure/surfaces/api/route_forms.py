@@ -120,26 +120,33 @@ _FORMS: Final[dict[Form, Callable[[Table], Iterator[str]]]] = {"bird": _bird, "f
 
 
 def _without_holes(routes: Iterable[TableRoute]) -> Iterator[TableRoute]:
-    """The same without unreachable routes, which nobody can announce: the route around one is cut to what is left.
+    """The same without unreachable routes, which nobody can announce: what is around one is cut to what is left of it.
 
     Args:
         routes: In order of addresses, wider first, one a prefix.
     """
     found = list(routes)
-    holes: dict[TableRoute, list[TableRoute]] = {}
-    around: list[TableRoute] = []
-    for route in found:
-        while around and not _inside(route, around[-1]):
-            around.pop()
-        if route.via.kind == _UNREACHABLE and around and around[-1].via.kind != _UNREACHABLE:
-            holes.setdefault(around[-1], []).append(route)
-        around.append(route)
     taken = {route.prefix for route in found}
+    holes: dict[TableRoute | None, list[TableRoute]] = {}
+    for route, around in reversed(_nested(found)):
+        if route.via.kind == _UNREACHABLE or route in holes:  # who is cut leaves a hole in what is around it, too
+            holes.setdefault(around, []).insert(0, route)
     for route in found:
-        if route in holes:
-            yield from (piece for piece in _cut(route, holes[route]) if piece.prefix not in taken)
-        elif route.via.kind != _UNREACHABLE:
-            yield route
+        if route.via.kind != _UNREACHABLE:
+            pieces = _cut(route, holes[route]) if route in holes else [route]
+            yield from (piece for piece in pieces if piece is route or piece.prefix not in taken)
+
+
+def _nested(routes: list[TableRoute]) -> list[tuple[TableRoute, TableRoute | None]]:
+    """Each route with the narrowest one around it."""
+    found: list[tuple[TableRoute, TableRoute | None]] = []
+    open_: list[TableRoute] = []
+    for route in routes:
+        while open_ and not _inside(route, open_[-1]):
+            open_.pop()
+        found.append((route, open_[-1] if open_ else None))
+        open_.append(route)
+    return found
 
 
 def _cut(route: TableRoute, holes: list[TableRoute]) -> Iterator[TableRoute]:
