@@ -19,6 +19,9 @@ Relay = Annotated[
     Option(metavar="TEXT", help="How a DHCP relay names it: circuit_id=HEX,remote_id=HEX, one or both (RFC 3046)."),
 ]
 Router = Annotated[str | None, Option(metavar="IP", help="By which others route to it; for exported routes.")]
+RouterV6 = Annotated[
+    str | None, Option("--router-v6", metavar="IP", help="The same for IPv6, where --router is an IPv4 address.")
+]
 
 
 def _relay(text: str | None) -> object:
@@ -38,10 +41,12 @@ def create(
     parent: Parent = None,
     relay: Relay = None,
     router: Router = None,
+    router_v6: RouterV6 = None,
 ) -> None:
     """Make a place."""
     asked = session(ctx)
-    fields = sent({"name": name, "kind": kind, "parent": parent, "relay": _relay(relay), "router": router})
+    places = {"parent": parent, "relay": _relay(relay), "router": router, "router_v6": router_v6}
+    fields = sent({"name": name, "kind": kind, **places})
     made(asked, asked.client.locations.create(**fields, **asked.change))
 
 
@@ -66,11 +71,12 @@ def set_(
     parent: Parent = None,
     relay: Relay = None,
     router: Router = None,
+    router_v6: RouterV6 = None,
 ) -> None:
-    """Change a place; `none` empties --parent, --relay or --router."""
+    """Change a place; `none` empties --parent, --relay, --router or --router-v6."""
     asked = session(ctx)
-    fields = {"name": name, "parent": parent, "relay": _relay(relay), "router": router}
-    fields = sent(fields, nullable=("parent", "relay", "router"))
+    places = {"parent": parent, "relay": _relay(relay), "router": router, "router_v6": router_v6}
+    fields = sent({"name": name, **places}, nullable=places)
     made(asked, asked.client.locations.change(location, fields, **asked.edit))
 
 

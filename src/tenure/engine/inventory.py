@@ -1,5 +1,6 @@
 """The inventory's rules: vrfs, locations, networks. (Subnets and ranges: `subnets`; machines: `machines`.)"""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -142,15 +143,16 @@ def create_location(use: CreateLocation, draft: Draft) -> Made:
     """Make a place under its parent."""
     resolve.unnamed(draft.state, "location", use.name)
     parent = None if use.parent is None else resolve.location(draft.state, use.parent, "/parent").id
-    id_, router = next(draft.moment.ids), _router(use.router)
-    place = Location(id=id_, name=use.name, kind=use.kind, parent=parent, relay=use.relay, router=router)
+    routers = _routers({"router": use.router, "router_v6": use.router_v6})
+    id_ = next(draft.moment.ids)
+    place = Location(id=id_, name=use.name, kind=use.kind, parent=parent, relay=use.relay, **routers)
     _fits_above(draft, place)
     draft.record(e.LocationCreated(location=place))
     return Made(location=place)
 
 
 def change_location(use: ChangeLocation, draft: Draft) -> Made:
-    """Change a place's name, parent, relay or router, or whether it is draining."""
+    """Change a place's name, parent, relay or routers, or whether it is draining."""
     old = resolve.location(draft.state, use.location, "")
     resolve.matching(old.revision, draft.asked.if_match)
     if use.changes == {"draining": old.draining}:
@@ -158,18 +160,23 @@ def change_location(use: ChangeLocation, draft: Draft) -> Made:
     changes = dict(use.changes)
     if changes.get("parent") is not None:
         changes["parent"] = resolve.location(draft.state, str(changes["parent"]), "/parent").id
-    if "router" in changes:
-        changes["router"] = _router(changes["router"])
-    place = changed(old, changes, ("kind",))
+    place = changed(old, changes | _routers(changes), ("kind",))
     resolve.unnamed(draft.state, "location", place.name, but=place.id)
     _fits_above(draft, place)
     draft.record(e.LocationChanged(location=place))
     return Made(location=place)
 
 
-def _router(sent: object) -> str | None:
-    """A router's address in its one spelling."""
-    return None if sent is None else str(parse_address(str(sent), "/router"))
+def _routers(sent: Mapping[str, object]) -> dict[str, Any]:
+    """The routers' addresses among what was sent, in their one spelling."""
+    routers: dict[str, Any] = {}
+    for name in sent.keys() & {"router", "router_v6"}:
+        text = sent[name]
+        routers[name] = None if text is None else str(parse_address(str(text), f"/{name}"))
+    second = routers.get("router_v6")
+    if second is not None and ":" not in second:
+        raise InvalidValue(f"{second} is not an IPv6 address", pointer="/router_v6", value=second)
+    return routers
 
 
 def _fits_above(draft: Draft, place: Location) -> None:

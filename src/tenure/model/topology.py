@@ -19,6 +19,7 @@ class Location(msgspec.Struct, frozen=True):
         parent: An id, or None at the top.
         draining: Nothing new is placed here, nor below.
         router: Canonical text of the address by which others route to this place, or None.
+        router_v6: The one for IPv6, where `router` is an IPv4 address.
     """
 
     id: str
@@ -28,4 +29,9 @@ class Location(msgspec.Struct, frozen=True):
     relay: Relay | None = None
     draining: bool = False
     router: str | None = None
+    router_v6: str | None = None
     revision: int = 1
+
+    def router_for(self, version: int) -> str | None:
+        """The router's address of a family, if there is one."""
+        return next((each for each in (self.router_v6, self.router) if each and (":" in each) == (version == 6)), None)

@@ -46,10 +46,11 @@ class CreateLocation(_Use, frozen=True, kw_only=True):
     parent: str | None = None
     relay: Relay | None = None
     router: str | None = None
+    router_v6: str | None = None
 
 
 class ChangeLocation(_Use, frozen=True, kw_only=True):
-    """Change a place's name, parent, relay or router."""
+    """Change a place's name, parent, relay or routers."""
 
     location: str
     changes: dict[str, object]

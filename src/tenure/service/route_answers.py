@@ -24,7 +24,7 @@ class Via(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: A `rack` or a `host`; `local` is the host itself, `up` what lies above, `unreachable` nothing at all.
-        router: The place's router, if it has one.
+        router: Its router of the prefix's family, if it has one.
     """
 
     name: str | None
@@ -128,7 +128,7 @@ def table_of(tables: Tables, scope: Scope, sequence: str) -> Table:
 def _shown(line: _Line, vias: "_Vias") -> TableRoute:
     first, length, hop, loose = line.route
     prefix = prefix_text(line.area.version, first, length)
-    return TableRoute(prefix, vias.of(hop), "host" if loose else "aggregate", not line.left)
+    return TableRoute(prefix, vias.of(hop, line.area.version), "host" if loose else "aggregate", not line.left)
 
 
 def _handed_over(placed: Placed, scope: Scope) -> Iterator[_Line]:
@@ -154,29 +154,32 @@ class _Vias:
     def __init__(self, locations: Mapping[str, Location], scope: Scope) -> None:
         self._locations = locations
         self._place = scope.place
-        self._known: dict[str | None, Via] = {None: Via(None, "unreachable")}
+        self._known: dict[tuple[str | None, int], Via] = {}
 
-    def of(self, hop: str | None) -> Via:
-        """The next hop that a table names."""
-        if hop not in self._known:
-            self._known[hop] = self._via(str(hop))
-        return self._known[hop]
+    def of(self, hop: str | None, version: int) -> Via:
+        """The next hop that a table names, with its router of a family."""
+        key = (hop, version)
+        if key not in self._known:
+            self._known[key] = self._via(hop, version)
+        return self._known[key]
 
-    def _via(self, hop: str) -> Via:
+    def _via(self, hop: str | None, version: int) -> Via:
+        if hop is None:
+            return Via(None, "unreachable")
         if hop == UP:
-            above = self._above()
-            return Via(above.name if above else None, "up", above.router if above else None)
+            above = self._above(version)
+            return Via(above.name, "up", above.router_for(version)) if above else Via(None, "up")
         place = self._place if hop == LOCAL else self._locations.get(hop)
         if place is None:  # a location that is gone before its last block
             return Via(hop, "host")
         kind: Literal["rack", "host"] = "rack" if place.kind == "rack" else "host"
-        return Via(place.name, "local" if hop == LOCAL else kind, place.router)
+        return Via(place.name, "local" if hop == LOCAL else kind, place.router_for(version))
 
-    def _above(self) -> Location | None:
+    def _above(self, version: int) -> Location | None:
         """Where a rack's or host's default route leads: the nearest place above it with a router, else the next."""
         assert self._place is not None
         found = nearest = self._locations.get(self._place.parent or "")
-        while found is not None and found.router is None:
+        while found is not None and found.router_for(version) is None:
             found = self._locations.get(found.parent or "")
         return found or nearest
 

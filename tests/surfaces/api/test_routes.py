@@ -236,3 +236,15 @@ def test_a_network_over_its_budget_is_a_note_of_readiness(rows: Site) -> None:
         "reasons": [],
         "notes": ["network prod has 2 routes in the fabric; its budget is 1"],
     }
+
+
+def test_a_place_has_a_router_for_each_family(rows: Site) -> None:
+    rows.post("/v1/networks/prod/subnets", {"cidr": "2001:db8::/64"})
+    rows.post("/v1/claims", {"network": "prod", "host": "host-31", "family": "v6"})
+    assert "for IPv6: rack-3" in problem(rows.ask("GET", "/v1/routes?format=frr"), 422, "invalid_value")["detail"]
+    rows.ask("PATCH", "/v1/locations/rack-3", {"router_v6": "2001:db8:f::3"})
+    written = text(rows, "fabric", "frr").splitlines()
+    assert written[1].split()[0::3] == ["ip", "10.255.0.3"]
+    assert written[-1].split()[0::3] == ["ipv6", "2001:db8:f::3"]
+    lines = text(rows, "fabric", "bird").splitlines()
+    assert [line.split()[-1] for line in lines[lines.index("protocol static tenure_ipv6 {") + 2 : -1]] == ["rack-3"]

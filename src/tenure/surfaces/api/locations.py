@@ -48,6 +48,7 @@ class LocationIn(Input):
     parent: Reference | None = None
     relay: RelayIn | None = None
     router: AddressText | None = None
+    router_v6: AddressText | None = None
 
 
 class LocationPatch(Patch):
@@ -57,6 +58,7 @@ class LocationPatch(Patch):
     parent: Reference | UnsetType | None = UNSET
     relay: RelayIn | UnsetType | None = UNSET
     router: AddressText | UnsetType | None = UNSET
+    router_v6: AddressText | UnsetType | None = UNSET
 
 
 LATER[LocationIn] = LATER[LocationPatch] = frozenset({"tags", "custom"})
@@ -83,8 +85,14 @@ def _lower(text: str | None) -> str | None:
 
 def use_of(body: LocationIn) -> CreateLocation:
     """The use that a request for a place is."""
-    relay = relay_of(body.relay)
-    return CreateLocation(name=body.name, kind=body.kind, parent=body.parent, relay=relay, router=body.router)
+    return CreateLocation(
+        name=body.name,
+        kind=body.kind,
+        parent=body.parent,
+        relay=relay_of(body.relay),
+        router=body.router,
+        router_v6=body.router_v6,
+    )
 
 
 def _changes(body: LocationPatch) -> dict[str, object]:

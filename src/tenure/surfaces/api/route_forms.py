@@ -57,10 +57,7 @@ def _routable(table: Table, routes: Iterable[TableRoute]) -> list[TableRoute]:
 
 
 def _addressed(route: TableRoute) -> bool:
-    router = route.via.router
-    if route.via.kind in (_LOCAL, _UNREACHABLE):
-        return True
-    return router is not None and (":" in router) == (":" in route.prefix)
+    return route.via.kind in (_LOCAL, _UNREACHABLE) or route.via.router is not None
 
 
 def _about(table: Table) -> str:
