@@ -51,7 +51,8 @@ def test_what_is_counted_under_a_name_is_declared() -> None:
 @pytest.mark.whole
 def test_what_a_service_counts_is_documented(tmp_path: Path) -> None:
     with Serving(tmp_path / "data") as serving, serving.client() as client:
-        client.post("/v1/networks", json={"name": "prod", "domain": "prod.example."}).raise_for_status()
+        network = {"name": "prod", "domain": "prod.example.", "route_budget": 500}
+        client.post("/v1/networks", json=network).raise_for_status()
         assert soa(serving.dns, "prod.example.")
         text = until(lambda: _with(client.get("/metrics").text, "tenure_dns_noerror_total"))
     shown = set(re.findall(r"^(tenure_\w+)", text, re.MULTILINE))
