@@ -43,7 +43,9 @@ Vrf = Annotated[str | None, Option(metavar="VRF", help="Of this vrf; default.")]
 
 @app.command(
     cls=Remote,
-    epilog=example("tenure routes fabric", "tenure routes rack-3 --network prod --format bird > /etc/bird/tenure.conf"),
+    epilog=example(
+        "tenure routes show fabric", "tenure routes rack-3 --network prod --format bird > /etc/bird/tenure.conf"
+    ),
 )
 def show(
     ctx: Context,

@@ -73,12 +73,12 @@ def test_every_fault_of_a_body_is_told_at_once(site: Site) -> None:
             for field in (
                 *("address_mode", "allocate_on", "interfaces", "on_override", "harvest", "harvest_after"),
                 *("harvest_below", "enlist_limit", "low_threshold", "enlist", "name_template", "shared_names"),
-                *("route_budget", "prefer", "project", "vlan_id", "tags", "custom"),
+                *("project", "vlan_id", "tags", "custom"),
             )
         ),
         ("/v1/networks/prod/subnets", {"cidr": "10.1.0.0/24"}, "name_template"),
         ("/v1/networks/prod/subnets", {"cidr": "10.1.0.0/24"}, "tags"),
-        ("/v1/locations", {"name": "x", "kind": "rack"}, "router"),
+        ("/v1/locations", {"name": "x", "kind": "rack"}, "tags"),
         ("/v1/machines", {"name": "x"}, "harvest"),
         ("/v1/machines", {"name": "x"}, "dhcp"),
         ("/v1/tokens", {"name": "x", "role": "viewer"}, "expires"),
