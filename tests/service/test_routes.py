@@ -10,10 +10,12 @@ import msgspec
 import pytest
 
 from tenure.errors import InvalidValue, NotFound
+from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.answers import Failure, Holding
 from tenure.service.route_answers import Table
 from tenure.service.routes import RouteView
+from tenure.testing.ledgers import Scribe
 from tests.service.world import Node, World, claim
 
 RACKS, HOSTS = 3, 3
@@ -231,11 +233,22 @@ def test_sizes_and_budgets_are_told_by_network(node: Node) -> None:
     assert view.table("fabric", network="prod").value.budget == 5
 
 
-def test_a_new_epoch_or_a_long_absence_is_loaded_anew(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_long_absence_the_rows_are_read_again(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tenure.service.routes._BEHIND", 10)
     view = RouteView(node.store)
     node.claim("a", host="h0-0", family="v4")
     view.table("fabric")
     for number in range(30):
         node.claim(f"c{number}", host="h1-0", family="v4")
-    monkeypatch.setattr("tenure.service.routes._BEHIND", 10)
     assert view.table("hosts").value == RouteView(node.store).table("hosts").value
+
+
+def test_a_new_epoch_is_loaded_anew(node: Node) -> None:
+    view = RouteView(node.store)
+    node.claim("a", host="h0-0", family="v4")
+    before, tag = view.table("hosts"), view.changed("hosts").value
+    Scribe(node.store).write(e.EpochStarted(epoch="restored", reason="a test"), epoch="restored")
+    after = view.table("hosts")
+    assert after.value.sequence == f"restored:{before.head.sequence + 1}"
+    assert same(after.value) == same(before.value)
+    assert view.changed("hosts").value != tag

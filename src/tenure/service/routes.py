@@ -133,7 +133,10 @@ class RouteView:
         if tables is None or follower is None:
             return self._load()
         try:
-            if self._store.head().sequence - follower.place.sequence > _BEHIND:
+            head = self._store.head()
+            if head == follower.place:
+                return tables, head
+            if head.sequence - follower.place.sequence > _BEHIND:
                 return self._load()
             while entries := follower.read(PAGE):
                 self._tables = None  # what an error leaves half taken in is not used again
