@@ -1,7 +1,6 @@
 """What a state must say, worked out the slow way from the tables: dictionaries and sets, no bits."""
 
 from ipaddress import ip_network
-from itertools import pairwise
 from typing import Any
 
 from tenure.net.addresses import number_of, parse_prefix
@@ -83,37 +82,55 @@ def check_space(world: World, space: Any) -> None:
 
 def check_blocks(world: World, space: Any, free: set[int]) -> None:
     rows = [b for b in world.tables.all("blocks") if b.subnet == space.subnet.id]
-    spans: dict[bool, list[Span]] = {True: [], False: []}
-    for block in rows:
-        prefix = parse_prefix(block.cidr)
-        spans[block.kind != "host"].append((int(prefix[0]), int(prefix[-1])))
-    for found in spans.values():
-        found.sort()
-        assert all(a[1] < b[0] for a, b in pairwise(found)), "blocks overlap"
-    assert {(b.first, b.first + b.size - 1) for b in space.blocks.values()} == set(spans[False])
-    assert {(r.first, r.first + r.size - 1) for r in space.regions.values()} == set(spans[True])
+    hosts = {piece_of(b): b.owner for b in rows if b.kind == "host"}
+    assert {key: block.owner for key, block in space.blocks.items()} == hosts
+    assert {key: r.owner for key, r in space.regions.items()} == {
+        (*piece_of(b), b.kind): b.owner for b in rows if b.kind != "host"
+    }
+    held = {n for n in range(space.first, space.last + 1) if space.is_used(n)}
     for block in space.blocks.values():
-        inside = {n for n in free if block.first <= n < block.first + block.size}
-        assert block.free == len(inside)
-        assert (block.key in space.roomy.get(block.owner, {})) == bool(inside)
-        assert (block.key in space.all_roomy) == bool(inside)
-        picked = space.pick(block)
-        assert picked in inside if inside else picked is None
-    check_uncut(space, free)
+        check_block(space, block, free, held)
+    check_uncut(space)
 
 
-def check_uncut(space: Any, free: set[int]) -> None:
-    """Every free address is in a block, or in an uncut piece; and each piece that would be cut has one."""
-    cut = {n for block in space.blocks.values() for n in range(block.first, block.first + block.size)}
-    pieces = set(space.uncut.pieces())
-    for region in space.regions.values():
-        assert (region.key in space.all_open) == bool(region.space.pieces())
-        pieces |= region.space.pieces()
-    uncut: set[int] = set()
-    for first, length in pieces:
-        size = 1 << (space.width - length)
-        uncut |= set(range(first, first + size))
-        step = min(size, 1 << (space.width - space.block_length))
-        assert all(free & set(range(at, at + step)) for at in range(first, first + size, step))
-    assert not uncut & cut
-    assert free <= uncut | cut
+def piece_of(block: Any) -> Span:
+    prefix = parse_prefix(block.cidr)
+    return int(prefix[0]), prefix.prefixlen
+
+
+def inside(block: Any) -> set[int]:
+    return set(range(block.first, block.last + 1))
+
+
+def check_block(space: Any, block: Any, free: set[int], held: set[int]) -> None:
+    """A block's counts, without its loans; and that it is in the indexes that it belongs in."""
+    around = [b for b in space.blocks.values() if inside(b) > inside(block)]
+    loans = [b for b in space.blocks.values() if inside(b) < inside(block)]
+    assert len(around) <= 1, "a loan of a loan"
+    assert block.lender is (around[0] if around else None)
+    mine = inside(block).difference(*map(inside, loans))
+    assert (block.free, block.held) == (len(free & mine), len(held & mine))
+    index, roomy = (space.borrowed, space.borrowed_roomy) if around else (space.own, space.roomy)
+    assert block.key in index[block.owner]
+    assert (block.key in roomy.get(block.owner, {})) == bool(free & mine)
+    assert (block.key in space.lenders.keys()) == (bool(free & mine) and not around)
+    assert (block.key in block.area.lenders.keys()) == (block.key in space.lenders.keys())
+    assert (block.key in space.empties) == (block.key in block.area.empties) == (not held & mine and not loans)
+    picked = space.pick(block)
+    assert picked in free & mine if free & mine else picked is None
+
+
+def check_uncut(space: Any) -> None:
+    """Every address is in a host block, or free to be cut in the narrowest area around it."""
+    cut: set[int] = set().union(*map(inside, space.blocks.values()))
+    for area in (space.root, *space.areas.values()):
+        assert (area.owner in space.open) == (not area.free.empty and area is not space.root)
+        pieces = [*area.free.pieces(), *((s.first, s.length) for s in space.spent() if s.area is area)]
+        for first, length in pieces:
+            addresses = set(range(first, first + (1 << (space.width - length))))
+            assert not addresses & cut, "free in two areas, or in a block"
+            assert all(space.area_of(space.region_at(n)) is area for n in addresses)
+            cut |= addresses
+    assert cut == set(range(space.first, space.last + 1))
+    for key, region in space.regions.items():
+        assert (key in space.idle) == (space.areas[region.owner].free.around(*region.key) is not None)

@@ -1,63 +1,49 @@
-"""Blocks over the pages: whose they are, which have room, and what is not cut into blocks yet.
+"""Blocks over the pages: whose they are, what was cut from what, who has room, and what is not cut yet.
+
+Blocks nest by kind: a region's hold sites', those racks', those hosts'. Beside
+that a block may lie in another of its own kind: that is a loan. While it lasts
+it is the borrower's alone; when it goes, its addresses are the lender's again.
 
 Nothing here walks hosts or blocks: every index keeps at hand what the next
-question needs (the blocks with room of an owner, of a rack, of the subnet).
+question needs.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
 
-from tenure.engine.buddy import Buddy
-from tenure.engine.pages import FULL, LOW, PAGE, PAGE_BITS, Ends, Occupancy, Page
-from tenure.net.addresses import prefix_text
+from tenure.engine.areas import Area, Index, Key, Lenders, Slice, Slices
+from tenure.engine.buddy import Buddy, Piece
+from tenure.engine.pages import FULL, LOW, PAGE, PAGE_BITS, Ends, Occupancy, Page, free, span
+from tenure.engine.spans import Spans
+from tenure.model.policy import BlockKind
 
-Key = tuple[int, int]
+_KINDS: Final[tuple[BlockKind, ...]] = ("rack", "site", "region")
 
-
-class Slice:
-    """A block over the pages.
-
-    Attributes:
-        free: Addresses in it that a claim could have now (host blocks only).
-        cursor: Where the next search begins, so that an address rests as long as possible.
-        region: The rack block it was cut from (host blocks), or None.
-        space: What of it is not yet cut into host blocks (rack blocks), else None.
-        text: `10.0.3.64/28`.
-    """
-
-    __slots__ = ("cursor", "first", "free", "key", "length", "owner", "region", "size", "space", "text")
-
-    def __init__(self, first: int, length: int, width: int, owner: str | None) -> None:
-        self.first = first
-        self.length = length
-        self.key: Key = (first, length)
-        self.size = 1 << (width - length)
-        self.owner = owner
-        self.text = prefix_text(4 if width == 32 else 6, first, length)
-        self.free = 0
-        self.cursor = 0
-        self.region: Slice | None = None
-        self.space: Buddy | None = None
+RegionKey = tuple[int, int, BlockKind]
 
 
-Slices = OrderedDict[Key, Slice]
-"""Ordered by when they came in; unlike a dict's, its first is found at once, however many went before."""
+class Spent(NamedTuple):
+    """A piece of an area that has no address for a claim."""
 
-Index = dict[str | None, Slices]
+    first: int
+    last: int
+    length: int
+    area: Area
 
 
 class Blocks(Occupancy):
     """Blocks over the pages, and the indexes of them.
 
-    A free piece of `uncut` or of a rack block, cut at `block_length`, always holds an
-    address that a claim could have: pieces that hold none are spent, and taken out.
-
     Attributes:
-        blocks, regions: Host blocks and rack blocks by (first, length).
-        own, roomy: Host blocks of an owner; those of them with a free address.
-        rack_roomy, all_roomy: Host blocks with a free address, by owner of their rack block; of the subnet.
-        rack_open, all_open: Rack blocks with uncut space, by owner; of the subnet.
-        uncut: What of the subnet is in no rack block.
+        blocks: Host blocks by (first, length), loans included. regions: Wider ones, by kind too.
+        root: What of the subnet is in no block. areas: What each owner of wider blocks has.
+        open: Areas, the root aside, of which something is not cut.
+        own, roomy: Host blocks of an owner that are no loans; those of them with a free address.
+        borrowed, borrowed_roomy: Loans to an owner, likewise.
+        lenders: Host blocks, no loans, with a free address.
+        empties: Host blocks that hold nothing, the longest empty first.
+        idle: Wider blocks that nothing is cut from, and since when.
         block_length, rack_length: Lengths of the next blocks.
     """
 
@@ -65,65 +51,113 @@ class Blocks(Occupancy):
         super().__init__(name, first, first + (1 << (width - length)) - 1, width, ends)
         self.length = length
         self.block_length = self.rack_length = length
-        self.blocks: dict[Key, Slice] = {}
-        self.regions: dict[Key, Slice] = {}
-        self._lengths: dict[int, int] = {}
-        self._region_lengths: dict[int, int] = {}
-        self.own: Index = {}
-        self.uncut = Buddy(first, length, width)
         self._clear()
 
     def _clear(self) -> None:
-        self.uncut = Buddy(self.first, self.length, self.width)
+        self.blocks: dict[Key, Slice] = {}
+        self.regions: dict[RegionKey, Slice] = {}
+        self.root = Area(None, Buddy(self.first, self.length, self.width))
+        self.areas: dict[str | None, Area] = {}
+        self.open: OrderedDict[str | None, Area] = OrderedDict()
+        self.own: Index = {}
         self.roomy: Index = {}
-        self.rack_roomy: Index = {}
-        self.all_roomy: Slices = OrderedDict()
-        self.rack_open: Index = {}
-        self.all_open: Slices = OrderedDict()
-        self._spent: dict[Key, Buddy] = {}
-        self._spent_lengths: dict[int, int] = {}
+        self.borrowed: Index = {}
+        self.borrowed_roomy: Index = {}
+        self.lenders = Lenders()
+        self.empties: Slices = OrderedDict()
+        self.idle: dict[RegionKey, datetime] = {}
+        self._hosts: Spans[Slice] = Spans()
+        self._spent: Spans[Spent] = Spans()
+        self._lengths: dict[int, int] = {}
+        self._seen: tuple[int, Slice | None] = (-1, None)
+
+    @property
+    def uncut(self) -> Buddy:
+        """What of the subnet is in no block of any kind."""
+        return self.root.free
 
     def adopt_blocks(self, old: "Blocks") -> None:
         """Take over the blocks of `old`, the same subnet under another prefix; `rebuild` must follow."""
-        self.blocks, self.regions, self.own = old.blocks, old.regions, old.own
-        self._lengths, self._region_lengths = old._lengths, old._region_lengths
+        self.blocks, self.regions = old.blocks, old.regions
 
     def rebuild(self) -> None:
-        """Work out what is not cut, and who has room, from the blocks there are. Cost: linear in blocks and pages."""
+        """Work out anew what is cut from what and who has room, from the blocks there are. Cost: linear in them."""
+        blocks = sorted(self.blocks.values(), key=lambda block: block.length)
+        regions = sorted(self.regions.values(), key=lambda block: (-_KINDS.index(block.kind), block.length))
+        idle = self.idle
         self._clear()
-        for region in self.regions.values():
-            self.uncut.shut(region.first, region.length)
-            region.space = Buddy(region.first, region.length, self.width)
-        for block in self.blocks.values():
-            block.region = self.region_at(block.first)
-            self._uncut(block).shut(block.first, block.length)
-            block.free = self._count(block)
-        self._spend(self.uncut, self.first, self.last)
-        for region in self.regions.values():
-            self._spend(space_of(region), region.first, region.first + region.size - 1)
-            self._index_region(region)
-        for block in self.blocks.values():
-            if block.free > 0:
-                self._index_room(block)
+        for region in regions:
+            self.own_region(region.first, region.length, region.owner, region.kind)
+        for block in blocks:
+            self.own_block(block.first, block.length, block.owner)
+        for block in blocks:
+            if block.emptied is not None and (now := self.blocks[block.key]).emptied is not None:
+                now.emptied = block.emptied
+        self.idle.update((key, since) for key, since in idle.items() if key in self.idle)
 
     # Questions
 
     def block_at(self, number: int) -> Slice | None:
-        """The host block that an address lies in. Cost: one look-up for each length in use."""
-        return self.blocks.get(_at(self.blocks, self._lengths, number, self.width))
+        """The host block that an address lies in, a loan before its lender. Cost: logarithmic in the blocks."""
+        if self._seen[0] == number:
+            return self._seen[1]
+        block = self._hosts.at(number)
+        if block is not None and block.loans is not None:
+            block = block.loans.at(number) or block
+        self._seen = number, block
+        return block
 
-    def region_at(self, number: int) -> Slice | None:
-        """The rack block that an address lies in."""
-        return self.regions.get(_at(self.regions, self._region_lengths, number, self.width))
+    def region_at(self, number: int, length: int = 128, least: int = 0) -> Slice | None:
+        """The narrowest wider block around an address and all of its piece of this length. Cost: the lengths in use.
+
+        `least`: 0 for a rack's or wider, 1 for a site's or wider, 2 for a region's.
+        """
+        for have in sorted(self._lengths, reverse=True):
+            if have <= length:
+                first = number >> (self.width - have) << (self.width - have)
+                for kind in _KINDS[least:]:
+                    if (found := self.regions.get((first, have, kind))) is not None:
+                        return found
+        return None
+
+    def area_of(self, region: Slice | None) -> Area:
+        """What the owner of a wider block has; the root for None."""
+        return self.root if region is None else self.areas[region.owner]
+
+    def around(self, region: Slice) -> Slice | None:
+        """The wider block that a wider block was cut from."""
+        level = _KINDS.index(region.kind)
+        lent = self.region_at(region.first, region.length - 1, level)
+        wider = self.region_at(region.first, region.length, level + 1)
+        return lent if wider is None or (lent is not None and lent.length > wider.length) else wider
 
     def pick(self, block: Slice) -> int | None:
-        """The next free address of a block, from its cursor on. Cost: see `Tower`."""
-        start = block.first + block.cursor
-        found = self.next_free(start, block.first + block.size - 1)
-        return self.next_free(block.first, start - 1) if found is None and block.cursor else found
+        """The next free address of a block: in its lowest part that has one, the longest rested.
+
+        A part is as long as blocks usually are, so that a block that has grown can shrink again. Cost: see `Tower`;
+        a look at each loan before the address.
+        """
+        at = block.first
+        while (number := self.next_free(at, block.last)) is not None:
+            loan = None if block.loans is None else block.loans.at(number)
+            if loan is None:
+                return self._longest_rested(block, number)
+            at = loan.last + 1
+        return None
+
+    def _longest_rested(self, block: Slice, number: int) -> int:
+        at = number >> PAGE_BITS
+        page = self.pages.get(at)
+        if page is None or not page.worn:
+            return number
+        size = 1 << (self.width - max(self.block_length, block.length))
+        mask = free(page) & span(at, number & -size, number | (size - 1))
+        for loan in () if block.loans is None else block.loans.between(number & ~LOW, number | LOW):
+            mask &= ~span(at, loan.first, loan.last)
+        return (number & ~LOW) + page.longest_rested(mask)
 
     def held_in(self, block: Slice) -> int:
-        """How many addresses of a block are held."""
+        """How many addresses of a block are held, loans included."""
         return sum((page.used >> low & mask).bit_count() for page, low, mask in self._over(block))
 
     def counts(self, block: Slice) -> tuple[int, int, int]:
@@ -133,210 +167,300 @@ class Blocks(Occupancy):
             open_ = ~page.closed >> low & mask
             held += (page.used >> low & open_).bit_count()
             resting += (page.resting >> low & open_).bit_count()
-        return held, resting, self.closed.within(block.first, block.first + block.size - 1).size
+        return held, resting, self.closed.within(block.first, block.last).size
 
-    # Change
+    def claimable(self, first: int, length: int) -> bool:
+        """Whether a claim could have an address of this piece."""
+        return self.next_free(first, first + (1 << (self.width - length)) - 1) is not None
+
+    def spent(self) -> list[Spent]:
+        """What has been put aside."""
+        return self._spent.between(self.first, self.last)
+
+    def spend(self, area: Area, first: int, length: int) -> None:
+        """A free piece of an area has no address for a claim: nobody is given it until it has one."""
+        area.free.carve(first, length)
+        self._note(area)
+        self._spent.add(Spent(first, first + (1 << (self.width - length)) - 1, length, area))
+
+    # Host blocks
 
     def own_block(self, first: int, length: int, owner: str | None) -> None:
-        """A location owns a host block from now on."""
-        if self.block_at(first) is not None:
-            raise AssertionError(f"the block at {first} of subnet {self.name} is owned already")
-        block = Slice(first, length, self.width, owner)
-        block.region = self.region_at(first)
-        block.free = self._count(block)
-        given = self._unspend(block)
-        self._uncut(block).shut(first, length)
+        """A location owns a host block from now on: cut from its area, or a loan of the host block around it.
+
+        Host blocks that lie in it already become loans of it.
+        """
+        block = Slice(first, length, self.width, owner, "host")
+        if block.key in self.blocks:
+            raise AssertionError(f"the block {block.text} of subnet {self.name} is owned already")
+        self._seen = -1, None
         self.blocks[block.key] = block
-        self._lengths[length] = self._lengths.get(length, 0) + 1
-        for piece, bits in given:
-            self._spend(self._uncut(block), piece, piece + (1 << (self.width - bits)) - 1)
-        self.own.setdefault(owner, OrderedDict())[block.key] = block
-        if block.free > 0:
-            self._index_room(block)
-        self._reindex(block.region)
+        lender = self._hosts.at(first)
+        if lender is not None and lender.length < length:
+            block.area = lender.area
+            self._recount(block)
+            self._lend(lender, block)
+        else:
+            self._cut(block)
+            self._recount(block)
+        self._index(block)
+
+    def _cut(self, block: Slice) -> None:
+        region = self.region_at(block.first, block.length)
+        block.area = self.area_of(region)
+        for piece in self._within(block.area, block):
+            block.area.free.carve(*piece)
+        self._note(block.area)
+        if region is not None:
+            self.idle.pop((*region.key, region.kind), None)
+        for inner in self._hosts.between(block.first, block.last):
+            self._hosts.drop(inner)
+            self._unindex(inner)
+            inner.lender = block
+            _loans(block).add(inner)
+            self._index(inner)
+        self._hosts.add(block)
 
     def lose_block(self, first: int, length: int) -> None:
-        """A host block goes back to where it was cut from."""
+        """A host block goes back to whom it was cut from; loans in it stay, and lie in no other's block then."""
         block = self.blocks.pop((first, length))
-        _less(self._lengths, length)
-        _drop(self.own, block.owner, block.key)
-        self._forget_room(block)
-        self._uncut(block).give(first, length)
-        self._spend(self._uncut(block), first, first + block.size - 1)
-        self._reindex(block.region)
+        self._seen = -1, None
+        self._unindex(block)
+        if block.lender is None:
+            self._uncut(block)
+        else:
+            self._end_loan(block.lender, block)
 
-    def own_region(self, first: int, length: int, owner: str | None) -> None:
-        """A location owns a rack block from now on."""
-        if self.region_at(first) is not None:
-            raise AssertionError(f"the rack block at {first} of subnet {self.name} is owned already")
-        region = Slice(first, length, self.width, owner)
-        self._unspend(region)
-        self.uncut.shut(first, length)
-        region.space = Buddy(first, length, self.width)
-        self.regions[region.key] = region
-        self._region_lengths[length] = self._region_lengths.get(length, 0) + 1
-        self._spend(region.space, first, first + region.size - 1)
-        self._index_region(region)
+    def _uncut(self, block: Slice) -> None:
+        self._hosts.drop(block)
+        left = Buddy(block.first, block.length, self.width)
+        for loan in [] if block.loans is None else block.loans.between(block.first, block.last):
+            left.carve(loan.first, loan.length)
+            self._unindex(loan)
+            loan.lender = None
+            self._hosts.add(loan)
+            self._index(loan)
+        for piece in left.pieces():
+            block.area.free.give(*piece)
+        self._note(block.area)
+        self._may_idle(block)
 
-    def lose_region(self, first: int, length: int) -> None:
-        """A rack block goes back; host blocks in it stay. Cost: as `rebuild`, it is rare."""
-        self.regions.pop((first, length))
-        _less(self._region_lengths, length)
-        self.rebuild()
+    def resize_block(self, before: Piece, after: Piece) -> None:
+        """A host block has another length from now on. Cost: as two changes of owner."""
+        old = self.blocks[before]
+        self.lose_block(*before)
+        self.own_block(*after, old.owner)
+        if old.emptied is not None and self.blocks[after].emptied is not None:
+            self.blocks[after].emptied = old.emptied
+
+    def _lend(self, lender: Slice, loan: Slice) -> None:
+        self._unindex(lender)
+        loan.lender = lender
+        _loans(lender).add(loan)
+        self._again(lender)
+
+    def _end_loan(self, lender: Slice, loan: Slice) -> None:
+        self._unindex(lender)
+        _loans(lender).drop(loan)
+        lender.loans = lender.loans if lender.loans else None
+        self._again(lender)
+
+    def _again(self, lender: Slice) -> None:
+        """Count a block anew whose loans have changed."""
+        self._recount(lender)
+        self._index(lender)
+
+    # Wider blocks
+
+    def own_region(self, first: int, length: int, owner: str | None, kind: BlockKind) -> None:
+        """A rack, site or region owns a block from now on: what is free of it, and the host blocks in it, are its."""
+        region = Slice(first, length, self.width, owner, kind)
+        if (first, length, kind) in self.regions:
+            raise AssertionError(f"the {kind} block {region.text} of subnet {self.name} is owned already")
+        source = self.around(region)
+        area = self.areas.get(owner)
+        if area is None:
+            area = self.areas[owner] = Area(owner, Buddy(self.first, self.length, self.width, empty=True))
+        area.pieces[region.key] = region
+        self._move(self.area_of(source), area, region)
+        if source is not None:
+            self.idle.pop((*source.key, source.kind), None)
+        self.regions[first, length, kind] = region
+        self._lengths[length] = self._lengths.get(length, 0) + 1
+        self._may_idle(region)
+
+    def lose_region(self, first: int, length: int, kind: BlockKind) -> None:
+        """A wider block goes back to whom it was cut from, with what is free of it and the host blocks in it."""
+        region = self.regions.pop((first, length, kind))
+        self.idle.pop((first, length, kind), None)
+        self._lengths[length] -= 1
+        if not self._lengths[length]:
+            del self._lengths[length]
+        area = self.areas[region.owner]
+        del area.pieces[region.key]
+        self._move(area, self.area_of(self.around(region)), region)
+        if not area.pieces:
+            del self.areas[region.owner]
+        self._may_idle(region)
+
+    def resize_region(self, before: Piece, after: Piece, kind: BlockKind) -> None:
+        """A wider block has another length from now on. Cost: linear in the host blocks in it."""
+        owner = self.regions[*before, kind].owner
+        self.lose_region(*before, kind)
+        self.own_region(*after, owner, kind)
+
+    def _move(self, source: Area, to: Area, region: Slice) -> None:
+        """What is free of a piece of one area, and the host blocks cut from it, are another's from now on."""
+        for piece in self._within(source, region):
+            source.free.carve(*piece)
+            to.free.give(*piece)
+        self._note(source)
+        self._note(to)
+        for block in self._hosts.between(region.first, region.last):
+            if block.area is source:
+                loans = () if block.loans is None else block.loans.between(block.first, block.last)
+                for each in (block, *loans):
+                    self._unindex(each)
+                    each.area = to
+                    self._index(each)
+
+    def _note(self, area: Area) -> None:
+        """What of an area is not cut has changed."""
+        if area.free.empty or not area.pieces:
+            self.open.pop(area.owner, None)
+        elif area is not self.root:
+            self.open[area.owner] = area
+
+    def _may_idle(self, block: Slice) -> None:
+        """Something around here went back, or is new: the wider block around it may be idle now."""
+        region = self.regions.get((*block.key, block.kind)) or self.region_at(block.first, block.length)
+        if region is not None and self.areas[region.owner].free.around(*region.key) is not None:
+            self.idle[*region.key, region.kind] = self._ends.now
+
+    # What changes at an address
+
+    def take(self, number: int, woken: datetime | None = None) -> datetime | None:
+        """See `Occupancy.take`."""
+        rest = super().take(number, woken)
+        block = self.block_at(number)
+        if block is not None:
+            block.held += 1
+            if block.emptied is not None:
+                self._fill(block)
+        return rest
+
+    def untake(self, number: int) -> datetime | None:
+        """See `Occupancy.untake`."""
+        woken = super().untake(number)
+        block = self.block_at(number)
+        if block is not None:
+            block.held -= 1
+            if block.is_empty:
+                self._empty(block)
+        return woken
 
     def _lost(self, number: int, page: Page) -> None:
         super()._lost(number, page)
         block = self.block_at(number)
-        if block is None:
-            self._spend_one(number)
-            return
-        block.free -= 1
-        block.cursor = (number - block.first + 1) & (block.size - 1)
-        if block.free == 0:
-            self._forget_room(block)
+        if block is not None:
+            block.free -= 1
+            if not block.free & (block.free + 1):
+                self._rebucket(block)
 
     def _gained(self, number: int, page: Page) -> None:
         super()._gained(number, page)
         block = self.block_at(number)
         if block is None:
-            self._unspend_one(number)
+            self._unspend(number, number)
             return
         block.free += 1
-        if block.free == 1:
-            self._index_room(block)
+        if not block.free & (block.free - 1):
+            self._rebucket(block)
 
-    # What is spent
+    def _unspend(self, first: int, last: int) -> None:
+        """Give spent pieces back: a claim could have an address of theirs, or they become part of a block."""
+        around = self._spent.at(first)
+        for spent in {*self._spent.between(first, last), *(() if around is None else (around,))}:
+            self._spent.drop(spent)
+            spent.area.free.give(spent.first, spent.length)
+            self._note(spent.area)
 
-    def _spend(self, uncut: Buddy, first: int, last: int) -> None:
-        """Take what no claim could have out of `uncut`, from `first` to `last`: nobody should own it."""
-        for low, high in self.closed.within(first, last):
-            for piece, length in uncut.aligned(low, high, self.block_length):
-                uncut.shut(piece, length)
-        for at in self._units(first, last, self.block_length):
-            self._spend_one(at)
-
-    def _units(self, first: int, last: int, length: int) -> Iterator[int]:
-        """An address of each piece of this length, from `first` to `last`, that lies on a page that is there."""
-        step = 1 << min(self.width - length, PAGE_BITS)
-        for number in self.pages_between(first, last):
-            base = number << PAGE_BITS
-            yield from range(max(base, first), min(base + LOW, last) + 1, step)
-
-    def _spend_one(self, number: int) -> None:
-        """Take the uncut piece around an address out, if no claim could have any of it."""
-        length = self.block_length
-        if all(n <= length for n in self._lengths) and self._has_room(number, length):
-            return
-        region = self.region_at(number)
-        uncut = self.uncut if region is None else space_of(region)
-        around = uncut.around(number, self.width)
-        if around is None:
-            return
-        length = max(around[1], length)
-        if not self._has_room(number, length):
-            piece = number >> (self.width - length) << (self.width - length)
-            uncut.carve(piece, length)
-            self._spent[piece, length] = uncut
-            self._spent_lengths[length] = self._spent_lengths.get(length, 0) + 1
-            self._reindex(region)
-
-    def _has_room(self, number: int, length: int) -> bool:
-        size = 1 << (self.width - length)
-        piece = number & -size
-        return self.next_free(piece, piece + size - 1) is not None
-
-    def _unspend_one(self, number: int) -> None:
-        """A claim could have this address again."""
-        key = _at(self._spent, self._spent_lengths, number, self.width)
-        if key in self._spent:
-            self._spent.pop(key).give(*key)
-            _less(self._spent_lengths, key[1])
-            self._reindex(self.region_at(number))
-
-    def _unspend(self, block: Slice) -> list[Key]:
-        """Give spent pieces under or around a block back, because it becomes one. Cost: linear in its pages."""
-        given: list[Key] = []
-        longest = max(self._spent_lengths, default=None)
-        if longest is None:
-            return given
-        for at in list(self._units(block.first, block.first + block.size - 1, longest)):
-            key = _at(self._spent, self._spent_lengths, at, self.width)
-            if key in self._spent:
-                self._spent.pop(key).give(*key)
-                _less(self._spent_lengths, key[1])
-                given.append(key)
-        return given
+    def _within(self, area: Area, piece: Slice) -> list[Piece]:
+        """What of a piece is free in an area."""
+        self._unspend(piece.first, piece.last)
+        return area.free.within(piece.first, piece.length)
 
     # Indexes
-
-    def _uncut(self, block: Slice) -> Buddy:
-        return self.uncut if block.region is None else space_of(block.region)
 
     def _over(self, block: Slice) -> list[tuple[Page, int, int]]:
         """The pages that exist under a block, with the shift and mask of its part of each."""
         low, mask = (block.first & LOW, (1 << block.size) - 1) if block.size <= PAGE else (0, FULL)
-        found = self.pages_between(block.first, block.first + block.size - 1)
-        return [(self.pages[n], low, mask) for n in found]
+        return [(self.pages[n], low, mask) for n in self.pages_between(block.first, block.last)]
 
-    def _count(self, block: Slice) -> int:
-        busy = sum(
-            (((page.used | page.resting) & ~page.closed) >> low & mask).bit_count()
-            for page, low, mask in self._over(block)
-        )
-        return block.size - busy - self.closed.within(block.first, block.first + block.size - 1).size
+    def _recount(self, block: Slice) -> None:
+        """Work out what is held and free in a block, loans left out. Cost: linear in its pages and loans."""
+        held = busy = 0
+        for page, low, mask in self._over(block):
+            held += (page.used >> low & mask).bit_count()
+            busy += (((page.used | page.resting) & ~page.closed) >> low & mask).bit_count()
+        loans = [] if block.loans is None else block.loans.between(block.first, block.last)
+        whole = block.size - busy - self.closed.within(block.first, block.last).size
+        block.held = held - sum(loan.held for loan in loans)
+        block.free = whole - sum(loan.free for loan in loans)
 
-    def _reindex(self, region: Slice | None) -> None:
-        """A rack block's uncut space changed."""
-        if region is not None and space_of(region).empty == (region.key in self.all_open):
-            if region.key in self.all_open:
-                _drop(self.rack_open, region.owner, region.key)
-                del self.all_open[region.key]
-            else:
-                self._index_region(region)
+    def _index(self, block: Slice) -> None:
+        loan = block.lender is not None
+        (self.borrowed if loan else self.own).setdefault(block.owner, OrderedDict())[block.key] = block
+        block.bucket = 0
+        self._rebucket(block)
+        if block.is_empty:
+            self._empty(block)
+        else:
+            block.emptied = None
 
-    def _index_region(self, region: Slice) -> None:
-        if not space_of(region).empty:
-            self.rack_open.setdefault(region.owner, OrderedDict())[region.key] = region
-            self.all_open[region.key] = region
+    def _unindex(self, block: Slice) -> None:
+        _drop(self.own if block.lender is None else self.borrowed, block)
+        free_, block.free = block.free, 0
+        self._rebucket(block)
+        block.free = free_
+        self.empties.pop(block.key, None)
+        block.area.empties.pop(block.key, None)
 
-    def _index_room(self, block: Slice) -> None:
-        self.roomy.setdefault(block.owner, OrderedDict())[block.key] = block
-        self.all_roomy[block.key] = block
-        if block.region is not None:
-            self.rack_roomy.setdefault(block.region.owner, OrderedDict())[block.key] = block
+    def _rebucket(self, block: Slice) -> None:
+        """The free addresses of a block passed a power of two."""
+        old, new = block.bucket, block.free.bit_length()
+        if old == new:
+            return
+        if block.lender is None:
+            for lenders in (self.lenders, block.area.lenders):
+                lenders.move(block, new)
+        block.bucket = new
+        roomy = self.roomy if block.lender is None else self.borrowed_roomy
+        if not new:
+            _drop(roomy, block)
+        elif not old:
+            roomy.setdefault(block.owner, OrderedDict())[block.key] = block
 
-    def _forget_room(self, block: Slice) -> None:
-        _drop(self.roomy, block.owner, block.key)
-        self.all_roomy.pop(block.key, None)
-        if block.region is not None:
-            _drop(self.rack_roomy, block.region.owner, block.key)
+    def _fill(self, block: Slice) -> None:
+        block.emptied = None
+        self.empties.pop(block.key, None)
+        block.area.empties.pop(block.key, None)
 
-
-def space_of(region: Slice) -> Buddy:
-    """What of a rack block is not cut."""
-    if region.space is None:
-        raise AssertionError("a host block has no space to cut")
-    return region.space
-
-
-def _at(things: "dict[Key, Slice] | dict[Key, Buddy]", lengths: dict[int, int], number: int, width: int) -> Key:
-    """The key of the thing that an address lies in; one that is in no index, where there is none."""
-    for length in lengths:
-        key = (number >> (width - length) << (width - length), length)
-        if key in things:
-            return key
-    return (-1, 0)
-
-
-def _less(lengths: dict[int, int], length: int) -> None:
-    lengths[length] -= 1
-    if not lengths[length]:
-        del lengths[length]
+    def _empty(self, block: Slice) -> None:
+        block.emptied = block.emptied or self._ends.now
+        self.empties[block.key] = block
+        block.area.empties[block.key] = block
 
 
-def _drop(index: Index, owner: str | None, key: Key) -> None:
-    slices = index.get(owner)
+def _loans(lender: Slice) -> Spans[Slice]:
+    if lender.loans is None:
+        lender.loans = Spans()
+    return lender.loans
+
+
+def _drop(index: Index, block: Slice) -> None:
+    slices = index.get(block.owner)
     if slices is not None:
-        slices.pop(key, None)
+        slices.pop(block.key, None)
         if not slices:
-            del index[owner]
+            del index[block.owner]

@@ -1,18 +1,20 @@
 """How many addresses there are, and in what state: of a network, and at each location what a scheduler places by."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import sub
 from typing import Final
 
 import msgspec
 
 from tenure.engine import resolve
+from tenure.engine.choosing import choose
 from tenure.engine.draft import Draft
 from tenure.engine.placing import Serving, wish_of
 from tenure.engine.reach import area, draining
 from tenure.engine.space import Slice, Space
 from tenure.engine.state import State
-from tenure.engine.strategies import STRATEGIES, View
+from tenure.engine.strategies import STRATEGIES, View, Wish
 from tenure.model.addressing import Network
 from tenure.model.answers import Capacity, Count, PlaceCount, Room
 from tenure.model.placement import ROOT
@@ -24,7 +26,7 @@ _NONE: Final = Count()
 
 
 def read_capacity(use: ReadCapacity, draft: Draft) -> Capacity:
-    """Count a network. Cost: one step a subnet; by location, one a block, and one claim's look-up a host."""
+    """Count a network. Cost: one step a subnet; by location, one a block, and one claim's decision a host."""
     network = resolve.network(draft.state, use.network)
     v4, v6 = (_sum(_whole(s) for s in draft.state.spaces(network.id, version)) for version in (4, 6))
     return Capacity(v4, v6, tuple(_places(draft, network)) if use.by_location else None)
@@ -37,8 +39,12 @@ def _whole(space: Space) -> Count:
 
 
 def _sum(counts: Iterable[Count]) -> Count:
-    figures = [(c.capacity, c.in_use, c.reserved, c.cooling, c.available) for c in counts]
+    figures = [msgspec.structs.astuple(count) for count in counts]
     return Count(*map(sum, zip(*figures, strict=True))) if figures else _NONE
+
+
+def _less(count: Count, part: Count) -> Count:
+    return Count(*map(sub, msgspec.structs.astuple(count), msgspec.structs.astuple(part)))
 
 
 def _places(draft: Draft, network: Network) -> Iterator[PlaceCount]:
@@ -62,15 +68,14 @@ class _Family:
         self._spread = {s.subnet.id: _Spread(draft.state, s) for s in draft.state.spaces(network.id, version)}
         self._serving: dict[str, dict[str, None]] = {}
         for place in draft.state.locations.values() if self._spread else ():
-            if place.kind == "host":
+            if place.kind == "host" and draining(draft.state, place.id) is None:
                 self._serve(draft, network, version, place)
 
     def _serve(self, draft: Draft, network: Network, version: int, host: Location) -> None:
-        """Note which subnets a claim at a host could be served from, for the host and all that it is in."""
+        """Note which subnets serve a host, for it and for all that it is in, if a claim there would not be refused."""
         wish = wish_of(draft, host.id, network)
         serving = Serving(draft, network, version, wish, None)
-        view = View(serving, str, draft.moment.now, draft.moment.seed)
-        if draining(draft.state, host.id) is None and any(True for _ in STRATEGIES[network.strategy](wish, view)):
+        if _would_be_placed(draft, network, wish, serving):
             found = dict.fromkeys(space.subnet.id for space in serving)
             for up in wish.path:
                 self._serving.setdefault(up, {}).update(found)
@@ -79,60 +84,56 @@ class _Family:
         """The blocks of a location, counted, and what it could be given."""
         whole = _sum(count for spread in self._spread.values() for count in spread.counts.get(place.id, ()))
         near = ROOT if self._reach == "anywhere" else area(self._state, place.id, self._reach)
-        room = sum(self._spread[subnet].room(self._state, near) for subnet in self._serving.get(place.id, ()))
+        room = sum(self._spread[subnet].room(near) for subnet in self._serving.get(place.id, ()))
         return Room(**msgspec.structs.asdict(whole), room=room)
 
 
+def _would_be_placed(draft: Draft, network: Network, wish: Wish, serving: Iterable[Space]) -> bool:
+    """Whether the strategy finds an address; what it would do to blocks for it is taken back."""
+    undo: list[Callable[[], object]] = []
+    view = View(serving, str, draft.moment.now, draft.moment.seed)
+    candidates = STRATEGIES[network.strategy](wish, view)
+    found = choose(candidates, view, draft.state.subnets, lambda step: undo.append(draft.state.reduce(step)))
+    while undo:
+        undo.pop()()
+    return found is not None
+
+
 class _Spread:
-    """One subnet's available addresses, by whose blocks they lie in.
+    """One subnet's available addresses, by who keeps them from others.
 
     Attributes:
         counts: The blocks of each location, counted.
-        within: Available addresses in blocks of a location and of all below it.
-        uncut: Those in a location's own blocks that are in no narrower block.
-        nobody: Those in no block.
     """
 
     def __init__(self, state: State, space: Space) -> None:
-        self._space = space
+        self._available = space.available
         self.counts: dict[str, list[Count]] = {}
-        self.within: Counter[str] = Counter()
-        self.uncut: Counter[str] = Counter()
-        self.nobody = space.available
-        for block, count, alone in _counted(space):
-            self.nobody -= alone
-            if block.owner is None:
-                continue
-            self.counts.setdefault(block.owner, []).append(count)
-            self.uncut[block.owner] += alone if block.space is not None else 0
-            for up in state.way_up(block.owner or None)[0]:
-                self.within[up] += alone
+        self._kept = 0
+        self._kept_by: Counter[str] = Counter()
+        for block, count in _counted(space):
+            if block.owner is not None:
+                self.counts.setdefault(block.owner, []).append(count)
+            if block.kind == "host" and not block.is_empty:
+                self._kept += count.available
+                for up in state.way_up(block.owner or None)[0]:
+                    self._kept_by[up] += count.available
 
-    def room(self, state: State, near: str) -> int:
-        """What those who may lend to each other could be given: theirs, what is above them, and what is nobody's."""
-        if near == ROOT:
-            return self._space.available
-        path, rack, _ = state.way_up(near)
-        above = path[1:] if rack else (*path[1:], ROOT)
-        return self.nobody + self.within[near] + sum(self.uncut[up] for up in above)
+    def room(self, near: str) -> int:
+        """What a place, and those that may lend to each other there, could be given.
+
+        That is all but what others keep: they give back blocks that they do not use.
+        """
+        return self._available if near == ROOT else self._available - self._kept + self._kept_by[near]
 
 
-def _counted(space: Space) -> Iterator[tuple[Slice, Count, int]]:
-    """Each block with its count, and how many available addresses of it are in no block inside it."""
-    around: list[tuple[Slice, Count, list[int]]] = []
-    for block in sorted((*space.regions.values(), *space.blocks.values()), key=lambda block: block.key):
-        while around and around[-1][0].first + around[-1][0].size <= block.first:
-            yield _alone(*around.pop())
-        count = _count(space, block)
-        if around:
-            around[-1][2].append(count.available)
-        around.append((block, count, []))
-    while around:
-        yield _alone(*around.pop())
-
-
-def _alone(block: Slice, count: Count, inside: list[int]) -> tuple[Slice, Count, int]:
-    return block, count, count.available - sum(inside)
+def _counted(space: Space) -> Iterator[tuple[Slice, Count]]:
+    """Each block with its count; what a host has lent is its borrower's."""
+    for region in space.regions.values():
+        yield region, _count(space, region)
+    for block in space.blocks.values():
+        loans = () if block.loans is None else block.loans.between(block.first, block.last)
+        yield block, _less(_count(space, block), _sum(_count(space, loan) for loan in loans))
 
 
 def _count(space: Space, block: Slice) -> Count:

@@ -1,12 +1,14 @@
 """What a state or facts say, as plain values that can be compared: the same for all that behave alike.
 
 For tests, and for whoever compares a replayed state with a loaded one. Order,
-empty pages, counters at zero and memory that may be lost (offers, cursors) are left out.
+empty pages, counters at zero and memory that may be lost (offers, what rested longest) are left out.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from tenure.engine.areas import Area, Slice
+from tenure.engine.buddy import Buddy, Piece
 from tenure.engine.facts import Facts
 from tenure.engine.space import Space
 from tenure.engine.state import State
@@ -41,15 +43,29 @@ def of_space(space: Space) -> dict[str, Any]:
         "loose": dict(space.loose),
         "counts": (space.held, space.in_use, space.cooling, space.available, space.capacity, space.reserved),
         "lengths": (space.block_length, space.rack_length),
-        "blocks": {key: (b.owner, b.free, b.region and b.region.key) for key, b in space.blocks.items()},
-        "regions": {key: (r.owner, r.space and r.space.pieces()) for key, r in space.regions.items()},
-        "uncut": space.uncut.pieces(),
+        "blocks": {key: _of_block(block) for key, block in space.blocks.items()},
+        "regions": {key: region.owner for key, region in space.regions.items()},
+        "free": {area.owner: _uncut(space, area) for area in (space.root, *space.areas.values())},
         "indexes": {
             name: {owner: set(slices) for owner, slices in getattr(space, name).items()}
-            for name in ("own", "roomy", "rack_roomy", "rack_open")
+            for name in ("own", "roomy", "borrowed", "borrowed_roomy")
         },
-        "all": (set(space.all_roomy), set(space.all_open)),
+        "lenders": space.lenders.keys(),
+        "empties": set(space.empties),
+        "idle": set(space.idle),
     }
+
+
+def _of_block(block: Slice) -> tuple[Any, ...]:
+    return block.owner, block.free, block.held, block.area.owner, block.lender and block.lender.key
+
+
+def _uncut(space: Space, area: Area) -> set[Piece]:
+    """What an area has to cut, with what was put aside of it: which pieces were is memory that may be lost."""
+    whole = Buddy(space.first, space.length, space.width, empty=True)
+    for piece in (*area.free.pieces(), *((s.first, s.length) for s in space.spent() if s.area is area)):
+        whole.give(*piece)
+    return whole.pieces()
 
 
 def of_facts(facts: Facts) -> dict[str, Any]:

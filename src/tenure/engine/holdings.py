@@ -90,11 +90,13 @@ def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:
 
 
 def _tidy(draft: Draft, allocation: Allocation) -> None:
-    """A block whose owner has gone goes back with its last address."""
+    """A loan, and a block whose owner has gone, go back with their last address."""
     space = draft.state.subnets[allocation.subnet]
     block = space.block_at(number_of(allocation.ip))
-    if block is not None and block.owner is None and not space.held_in(block):
-        draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, None)))
+    while block is not None and block.is_empty and (block.owner is None or block.lender is not None):
+        lender = block.lender
+        draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, block.owner)))
+        block = lender
 
 
 def as_block(space: Space, first: int, length: int, owner: str | None, kind: BlockKind = "host") -> Block:

@@ -225,12 +225,16 @@ def _at_location(draft: Draft, place: str) -> tuple[list[str], int]:
 
 
 def _leave(draft: Draft, space: Any, owner: str) -> None:
-    for block in list(space.own.get(owner, {}).values()):
-        draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, owner)))
-        if space.held_in(block):
-            draft.record(e.BlockOwned(block=as_block(space, block.first, block.length, None)))
-    for region in [r for r in space.regions.values() if r.owner == owner]:
-        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, owner, "rack")))
+    """A place that goes gives its blocks back; those in which others hold addresses stay, ownerless."""
+    for index in (space.borrowed, space.own):
+        for block in list(index.get(owner, {}).values()):
+            in_use = not block.is_empty
+            draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, owner)))
+            if in_use:
+                draft.record(e.BlockOwned(block=as_block(space, block.first, block.length, None)))
+    area = space.areas.get(owner)
+    for region in [] if area is None else list(area.pieces.values()):
+        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, owner, region.kind)))
 
 
 def create_network(use: CreateNetwork, draft: Draft) -> Made:

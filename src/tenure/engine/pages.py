@@ -6,8 +6,9 @@ longer, says so to a `Tower`, which knows the next that is not.
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from tenure.engine.gaps import Gaps
 from tenure.engine.tower import Tower
@@ -18,8 +19,15 @@ PAGE = 1 << PAGE_BITS
 LOW = PAGE - 1
 FULL = (1 << PAGE) - 1
 
-Ends = list[tuple[datetime, int, str]]
-"""Heap of the ends of rests: when, which number, of which subnet."""
+
+class Ends(list[tuple[datetime, int, str]]):
+    """Heap of the ends of rests: when, which number, of which subnet; and the time that it is.
+
+    Attributes:
+        now: The latest time that anybody said.
+    """
+
+    now = datetime.min.replace(tzinfo=UTC)
 
 
 class Page:
@@ -31,9 +39,11 @@ class Page:
         offered: Offered to a DHCP client lately.
         closed: Never given by a claim (outside the subnet included).
         never: Never given by a lease: all but the dynamic ranges, and what is kept within them.
+        worn: Were held once, and are free again. Memory that may be lost.
+        order: Those of `worn` by when they became free, the longest first; None while there are none.
     """
 
-    __slots__ = ("closed", "never", "offered", "resting", "used")
+    __slots__ = ("closed", "never", "offered", "order", "resting", "used", "worn")
 
     def __init__(self, closed: int, never: int) -> None:
         self.used = 0
@@ -41,6 +51,32 @@ class Page:
         self.offered = 0
         self.closed = closed
         self.never = never
+        self.worn = 0
+        self.order: OrderedDict[int, None] | None = None
+
+    def wear(self, low: int) -> None:
+        """An address has become free: it is the last to be used again."""
+        self.worn |= 1 << low
+        if self.order is None:
+            self.order = OrderedDict()
+        self.order[low] = None
+        self.order.move_to_end(low)
+
+    def unwear(self, low: int, *, worn: bool) -> None:
+        """An address was not held after all: it is the first to be used again, as it was."""
+        if self.order is not None and low in self.order:
+            if worn:
+                self.order.move_to_end(low, last=False)
+            else:
+                self.worn &= ~(1 << low)
+                del self.order[low]
+
+    def longest_rested(self, mask: int) -> int:
+        """Of some free addresses the lowest that was never held, or else that which has been free longest."""
+        fresh = mask & ~self.worn
+        if fresh:
+            return (fresh & -fresh).bit_length() - 1
+        return next(low for low in self.order or () if mask >> low & 1)
 
 
 class Occupancy:
@@ -312,6 +348,15 @@ class Occupancy:
                 self._mark_lease(number, page)
         return until
 
+    def worn(self, number: int) -> bool:
+        """Whether an address was held before."""
+        page = self.pages.get(number >> PAGE_BITS)
+        return page is not None and bool(page.worn >> (number & LOW) & 1)
+
+    def unwear(self, number: int, *, worn: bool) -> None:
+        """An address was not held after all, so that a dry run's answer is what comes next."""
+        self.pages[number >> PAGE_BITS].unwear(number & LOW, worn=worn)
+
     def offer(self, number: int, *, open_: bool) -> None:
         """A DHCP offer of this address is open, or is open no longer."""
         if self.first <= number <= self.last:
@@ -338,6 +383,7 @@ class Occupancy:
         self.available += 1
         if self._gaps is not None:
             self._gaps.give(number)
+        page.wear(number & LOW)
         mask = free(page)
         if not mask & (mask - 1):  # it is the only one of its page
             self._room.mark(number >> PAGE_BITS, full=False)

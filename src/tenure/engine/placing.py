@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from tenure.engine.choosing import choose
 from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
 from tenure.engine.reach import barrier
@@ -9,14 +10,14 @@ from tenure.engine.resolve import is_hostname
 from tenure.engine.rooms import Offered
 from tenure.engine.space import Space
 from tenure.engine.state import versions
-from tenure.engine.strategies import MOST_CANDIDATES, STRATEGIES, Candidate, View, Wish
+from tenure.engine.strategies import STRATEGIES, View, Wish
 from tenure.errors import AlreadyAllocated, Conflict, Exhausted, InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.placement import ROOT, Look
 from tenure.model.policy import reach_of
-from tenure.net.addresses import number_of, parse_prefix, text_of
+from tenure.net.addresses import number_of, text_of
 
 
 def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space | None = None) -> None:
@@ -34,7 +35,8 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
     wish = wish_of(draft, claim.host, network)
     spaces = Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
     view = View(spaces, lambda owner: _place_name(draft, owner), draft.moment.now, draft.moment.seed)
-    found = _choose(draft, network, wish, view)
+    candidates = STRATEGIES[network.strategy](wish, view)
+    found = choose(candidates, view, draft.state.subnets, draft.record)
     if found is None:
         raise _exhausted(draft, claim, network, version, spaces)
     space, number, candidate = found
@@ -203,28 +205,6 @@ def reaches(space: Space, wish: Wish) -> bool:
     """Whether a subnet is where the wish's host is. Without a host, all are."""
     bound = space.subnet.locations
     return not bound or not wish.path or bool(set(wish.path).intersection(bound))
-
-
-def _choose(draft: Draft, network: Network, wish: Wish, view: View) -> tuple[Space, int, Candidate] | None:
-    """The first candidate that holds: its blocks are recorded as owned. At most 64 are looked at."""
-    for at, candidate in enumerate(STRATEGIES[network.strategy](wish, view)):
-        space = draft.state.subnets[candidate.subnet]
-        number = _take(draft, space, candidate, view)
-        if number is not None and space.is_free(number):
-            return space, number, candidate
-        if at + 1 == MOST_CANDIDATES:
-            break
-    return None
-
-
-def _take(draft: Draft, space: Space, candidate: Candidate, view: View) -> int | None:
-    for step in candidate.steps:
-        view.did(step)
-        draft.record(step)
-    if candidate.number is not None or not candidate.steps:
-        return candidate.number
-    prefix = parse_prefix(candidate.steps[-1].block.cidr)
-    return space.pick(space.blocks[int(prefix.network_address), prefix.prefixlen])
 
 
 def _named(draft: Draft, claim: Claim, network: Network) -> tuple[Space, int]:

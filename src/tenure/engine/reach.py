@@ -1,5 +1,7 @@
 """Where an address may be used: what keeps it near its block's owner, and places where nothing new is put."""
 
+from typing import Final
+
 from tenure.engine.space import Slice, Space
 from tenure.engine.state import State
 from tenure.errors import Conflict
@@ -8,7 +10,7 @@ from tenure.model.placement import ROOT
 from tenure.model.policy import Reach, reach_of
 from tenure.model.topology import Location
 
-_WIDTHS: dict[str, int] = {"host": 0, "rack": 1, "site": 2, "region": 3}
+WIDTHS: Final[dict[str, int]] = {"host": 0, "rack": 1, "site": 2, "region": 3}
 
 
 def area(state: State, place: str, reach: Reach) -> str:
@@ -17,7 +19,7 @@ def area(state: State, place: str, reach: Reach) -> str:
     So the hosts of a site without racks are together in one area where racks would be apart.
     """
     path = () if place == ROOT else state.way_up(place)[0]
-    return next((up for up in path if _WIDTHS[state.locations[up].kind] >= _WIDTHS[reach]), ROOT)
+    return next((up for up in path if WIDTHS[state.locations[up].kind] >= WIDTHS[reach]), ROOT)
 
 
 def barrier(state: State, network: Network, space: Space, number: int, host: str | None) -> Slice | None:

@@ -9,7 +9,7 @@ from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
 from tenure.model.holding import Allocation, Claim
 from tenure.model.placement import Block
-from tenure.net.addresses import number_of, parse_prefix
+from tenure.net.addresses import first_and_length, number_of
 
 if TYPE_CHECKING:
     from tenure.engine.state import State
@@ -237,18 +237,38 @@ def _block_surrendered(state: "State", event: e.BlockSurrendered) -> Undo:
     return lambda: _own(state, block)
 
 
+def _block_resized(state: "State", event: e.BlockResized) -> Undo:
+    before, after = event.before, event.block
+    _resize(state, before, after)
+    return lambda: _resize(state, after, before)
+
+
 def _own(state: "State", block: Block) -> None:
     space = state.subnets[block.subnet]
-    prefix = parse_prefix(block.cidr)
-    own = space.own_block if block.kind == "host" else space.own_region
-    own(int(prefix.network_address), prefix.prefixlen, block.owner)
+    if block.kind == "host":
+        space.own_block(*_piece(block), block.owner)
+    else:
+        space.own_region(*_piece(block), block.owner, block.kind)
 
 
 def _lose(state: "State", block: Block) -> None:
     space = state.subnets[block.subnet]
-    prefix = parse_prefix(block.cidr)
-    lose = space.lose_block if block.kind == "host" else space.lose_region
-    lose(int(prefix.network_address), prefix.prefixlen)
+    if block.kind == "host":
+        space.lose_block(*_piece(block))
+    else:
+        space.lose_region(*_piece(block), block.kind)
+
+
+def _resize(state: "State", before: Block, after: Block) -> None:
+    space = state.subnets[after.subnet]
+    if after.kind == "host":
+        space.resize_block(_piece(before), _piece(after))
+    else:
+        space.resize_region(_piece(before), _piece(after), after.kind)
+
+
+def _piece(block: Block) -> tuple[int, int]:
+    return first_and_length(block.cidr)
 
 
 def _claim_deferred(state: "State", event: e.ClaimDeferred) -> Undo:
@@ -329,7 +349,8 @@ def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
     number = number_of(allocation.ip)
     space = state.subnets[allocation.subnet]
     block = space.block_at(number)
-    cursor = 0 if block is None else block.cursor
+    emptied = None if block is None else block.emptied
+    worn = space.worn(number)
     rest = space.take(number)
     if event.opens:
         state.count_claim(event.claim, 1)
@@ -340,8 +361,9 @@ def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
         space.untake(number)
         if rest is not None:
             space.rest(number, rest)
-        if block is not None:
-            block.cursor = cursor  # so that a dry run's answer is what comes next
+        space.unwear(number, worn=worn)
+        if block is not None and block.emptied is not None:
+            block.emptied = emptied
         if event.opens:
             state.count_claim(event.claim, -1)
 
@@ -404,6 +426,7 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.ZoneDeleted: _drop("zone"),
     e.BlockOwned: _block_owned,
     e.BlockSurrendered: _block_surrendered,
+    e.BlockResized: _block_resized,
     e.ClaimDeferred: _claim_deferred,
     e.ClaimBound: _claim_bound,
     e.ClaimRebound: _claim_rebound,

@@ -1,6 +1,7 @@
 """A subnet as the allocator remembers it: its value and what is set aside in it, over its addresses and blocks."""
 
-from tenure.engine.blocks import Blocks, Slice, Slices
+from tenure.engine.areas import Slice, Slices
+from tenure.engine.blocks import Blocks
 from tenure.engine.pages import Ends
 from tenure.engine.rooms import Rooms
 from tenure.model.addressing import Range, Subnet

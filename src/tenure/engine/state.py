@@ -9,7 +9,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from tenure.engine.lengths import block_length, rack_length
 from tenure.engine.offers import Offers
@@ -18,6 +18,7 @@ from tenure.engine.prefixes import Prefixes
 from tenure.engine.reducers import REDUCERS, Undo
 from tenure.engine.rooms import Rooms
 from tenure.engine.space import Space
+from tenure.engine.strategies.view import Level
 from tenure.engine.strays import Strays
 from tenure.model import events as e
 from tenure.model.addressing import Network, Range, Subnet, Vrf
@@ -61,8 +62,8 @@ HeldRow = tuple[str, int, bool, datetime | None]
 """Subnet id, address, whether it is a lease, and the end of its rest (None while it is held)."""
 
 
-WayUp = tuple[tuple[str, ...], str, tuple[tuple[BlockKind, str], ...]]
-"""Ids of a location and everything above it; its rack's; and kind and id of rack, site and region."""
+WayUp = tuple[tuple[str, ...], str, tuple[Level, ...]]
+"""Ids of a location and everything above it; its rack's; and rack, site and region."""
 
 
 LooseRow = tuple[str, int, str]
@@ -158,7 +159,7 @@ class State:
         self.relays: dict[tuple[str | None, str | None], str] = {}
         self.draining: set[str] = set()
         self._ways: dict[str | None, WayUp] = {}
-        self._ends: Ends = []
+        self._ends = Ends()
         self._made = 0
 
     # Questions
@@ -190,9 +191,13 @@ class State:
         if found is None:
             path = self.path(location)
             rack = next((place.id for place in path if place.kind == "rack"), ROOT)
-            areas = tuple([(place.kind, place.id) for place in path if place.kind != "host"])
+            areas = tuple([self._level(place) for place in path if place.kind != "host"])
             found = self._ways[location] = (tuple([place.id for place in path]), rack, areas)
         return found
+
+    def _level(self, place: Location) -> Level:
+        beside = (self.locations[other].kind for other in self.children[place.parent])
+        return Level(place.kind, place.id, sum(kind == place.kind for kind in beside))
 
     def zone_named(self, vrf: str, name: str) -> Zone | None:
         """The zone of this name in a vrf."""
@@ -229,6 +234,7 @@ class State:
 
     def advance(self, now: datetime) -> None:
         """End the rests and the offers that are over at `now`; time never goes back. Amortized O(log n) for each."""
+        self._ends.now = max(self._ends.now, now)
         while self._ends and self._ends[0][0] <= now:
             until, number, subnet = heapq.heappop(self._ends)
             space = self.subnets.get(subnet)
@@ -244,6 +250,7 @@ class State:
     def load(cls, rows: Rows, now: datetime) -> "State":
         """Remember what the rows say; equal to replaying the ledger. Cost: linear in the rows."""
         state = cls()
+        state._ends.now = now
         for vrf in rows.vrfs:
             state.reduce(e.VrfCreated(vrf=vrf))
         for location in rows.locations:
@@ -261,7 +268,7 @@ class State:
             space.reshape()
         for zone in rows.zones:
             state.reduce(e.ZoneCreated(zone=zone))
-        for block in rows.blocks():
+        for block in sorted(rows.blocks(), key=_width_of):
             state.reduce(e.BlockOwned(block=block))
         for space, number, until in resting:
             space.rested(number, until)
@@ -393,6 +400,14 @@ class State:
         """A claim waits, or waits no longer."""
         for version in versions(claim.request.family):
             self.waiting[claim.network, version] += step * claim.request.count
+
+
+def _width_of(block: Block) -> tuple[int, int]:
+    """Wider blocks first, so that each is cut from what is there already."""
+    return -_KINDS.index(block.kind), int(block.cidr.rpartition("/")[2])
+
+
+_KINDS: Final[tuple[BlockKind, ...]] = ("host", "rack", "site", "region")
 
 
 def versions(family: str | None) -> tuple[int, ...]:

@@ -263,7 +263,7 @@ def _surrender(draft: Draft, space: Space, but: tuple[int, int] | None) -> None:
     for block in [b for b in space.blocks.values() if not stays(b.first, b.size)]:
         draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, block.owner)))
     for region in [r for r in space.regions.values() if not stays(r.first, r.size)]:
-        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, region.owner, "rack")))
+        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, region.owner, region.kind)))
 
 
 def _not_held(draft: Draft, space: Space, subnet: Subnet, prefix: Prefix) -> None:

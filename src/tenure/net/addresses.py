@@ -106,6 +106,12 @@ def prefix_text(version: int, first: int, length: int) -> str:
     return f"{text_of(version, first)}/{length}"
 
 
+def first_and_length(prefix: str) -> tuple[int, int]:
+    """First address and length of a canonical prefix, unchecked."""
+    base, _, length = prefix.partition("/")
+    return number_of(base), int(length)
+
+
 def covering(version: int, first: int, last: int) -> list[tuple[int, int]]:
     """The fewest prefixes that hold `first` to `last`, both included, and nothing else.
 

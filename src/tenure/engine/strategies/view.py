@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 from tenure.engine.space import Slice, Slices, Space
 from tenure.model import events as e
-from tenure.model.placement import ROOT, Look
+from tenure.model.placement import ROOT, Block, Look
 from tenure.model.policy import BlockKind, Prefer, Reach, Title
+from tenure.net.addresses import prefix_text
 
 MOST_CANDIDATES = 64
 """A strategy that has not found an address by then has found none."""
@@ -15,6 +16,19 @@ MOST_CANDIDATES = 64
 
 Step = e.BlockOwned | e.BlockResized | e.BlockSurrendered
 """What a strategy may do to blocks before it takes an address."""
+
+
+class Level(NamedTuple):
+    """A place above a host.
+
+    Attributes:
+        kind: `rack`, `site` or `region`. owner: Its id.
+        siblings: How many of its kind lie beside it, itself included.
+    """
+
+    kind: BlockKind
+    owner: str
+    siblings: int = 1
 
 
 class Wish(NamedTuple):
@@ -27,7 +41,7 @@ class Wish(NamedTuple):
         reach: The widest location that the address may come from: another host's block in the
             same rack is beyond `host`, another rack's beyond `rack`, and so on.
         name: The host's name, or "".
-        areas: Rack, site and region above the host, as far as there are, nearest first: kind and id.
+        areas: Rack, site and region above the host, as far as there are, nearest first.
         prefer: Which routes hurt more.
     """
 
@@ -36,7 +50,7 @@ class Wish(NamedTuple):
     path: tuple[str, ...]
     reach: Reach
     name: str = ""
-    areas: tuple[tuple[BlockKind, str], ...] = ()
+    areas: tuple[Level, ...] = ()
     prefer: Prefer = "spine"
 
 
@@ -45,8 +59,9 @@ class Candidate(NamedTuple):
 
     Attributes:
         subnet: Its id.
-        number: The address; None for the next free one of the host block that the last step leaves.
-        block: The block that the address lies in as text, or None where blocks play no part.
+        number: The address; None for the next free one of `block`.
+        block: The host block that the address lies in as text, or None where blocks play no part. Without
+            number and block it is a preparation: its steps are taken, and the next candidate is asked for.
         title: By what right.
         steps: What to do to blocks first, in order.
     """
@@ -89,6 +104,29 @@ class View:
 
 
 _DONE: dict[type, str] = {e.BlockOwned: "taken", e.BlockResized: "resized", e.BlockSurrendered: "given back"}
+
+
+def value(space: Space, block: Slice, first: int | None = None, length: int | None = None) -> Block:
+    """The value of a block, at another place or of another length if that is said."""
+    if first is None or length is None:
+        return Block(space.subnet.id, block.text, block.owner, block.kind)
+    return Block(space.subnet.id, prefix_text(space.version, first, length), block.owner, block.kind)
+
+
+def owned(space: Space, first: int, length: int, owner: str, kind: BlockKind = "host") -> Block:
+    """The value of a block of this owner."""
+    return Block(space.subnet.id, prefix_text(space.version, first, length), owner, kind)
+
+
+def new_block(space: Space, first: int, length: int, owner: str) -> Candidate:
+    """An address of a new host block."""
+    block = owned(space, first, length, owner)
+    return Candidate(space.subnet.id, None, block.cidr, "new", (e.BlockOwned(block=block),))
+
+
+def prepared(space: Space, steps: tuple[Step, ...]) -> Candidate:
+    """No address yet: what must be done to blocks first."""
+    return Candidate(space.subnet.id, None, None, "new", steps)
 
 
 def first_of(slices: Slices | None) -> Slice | None:

@@ -1,0 +1,124 @@
+"""When a rack has no space left: its hosts lend to each other what they do not use.
+
+A loan is an aligned piece, so that it is one route however many addresses of it
+are used. It grows by its buddy, gives back the half that its lender needs and
+the borrower does not use, and ends with its last address. Who has most to
+spare lends, and no more than half of it, so that lenders do not run short.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from tenure.engine.areas import Lenders, Slice
+from tenure.engine.cutting import LOOKED_AT, top_piece
+from tenure.engine.space import Space
+from tenure.engine.strategies import regions
+from tenure.engine.strategies.view import Candidate, View, Wish, new_block, value
+from tenure.model import events as e
+
+_LARGEST = 4
+"""Bits of the largest piece that is lent at once: 16 addresses, or a block."""
+
+_GROWN = 1
+"""A loan grows by so many bits beyond that."""
+
+
+def back(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
+    """Half of a loan out of an own block, where the borrower uses only the other."""
+    for block in islice(space.own.get(wish.owner, {}).values(), LOOKED_AT):
+        for loan in [] if block.loans is None else islice(block.loans.between(block.first, block.last), 4 * LOOKED_AT):
+            kept = _used_half(space, loan)
+            if kept is not None:
+                view.look(space, loan, "half of it taken back")
+                step = e.BlockResized(before=value(space, loan), block=value(space, loan, kept, loan.length + 1))
+                yield Candidate(space.subnet.id, None, block.text, "own", (step,))
+
+
+def _used_half(space: Space, loan: Slice) -> int | None:
+    """First address of the half of a loan that is used, if the other is not and a claim could have it."""
+    if loan.size == 1:
+        return None
+    middle = loan.first + loan.size // 2
+    for kept, other in ((loan.first, middle), (middle, loan.first)):
+        unused = not space.held_between(other, other + loan.size // 2 - 1)
+        if unused and space.claimable(other, loan.length + 1):
+            return kept
+    return None
+
+
+def lent(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
+    """An address of a loan that the host has: the largest, so that others end."""
+    roomy = space.borrowed_roomy.get(wish.owner)
+    if roomy:
+        loan = min(islice(roomy.values(), LOOKED_AT), key=lambda each: (each.length, each.free))
+        view.look(space, loan, "lent to it")
+        yield Candidate(space.subnet.id, space.pick(loan), loan.text, "own")
+
+
+def near(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
+    """A piece of a block of a host of the same rack."""
+    area = regions.area_of(space, wish)
+    if wish.reach != "host" and area is not None:
+        yield from _borrowed(wish, view, space, area.lenders)
+
+
+def far(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
+    """A piece of a block of another rack's host, as far as the boundary reaches."""
+    if wish.reach == "anywhere":
+        yield from _borrowed(wish, view, space, space.lenders)
+    elif wish.reach in ("site", "region"):
+        within = [level.owner for level in wish.areas if level.kind == wish.reach]
+        for area in list(space.areas.values()) if within else ():
+            wider = space.around(next(iter(area.pieces.values())))
+            while wider is not None and wider.owner not in within:
+                wider = space.around(wider)
+            if wider is not None:
+                yield from _borrowed(wish, view, space, area.lenders)
+
+
+def _borrowed(wish: Wish, view: View, space: Space, lenders: Lenders) -> Iterator[Candidate]:
+    """A loan grows into its buddy; or there is another one, of who has most to spare."""
+    for loan in islice(space.borrowed.get(wish.owner, {}).values(), LOOKED_AT):
+        if _may_grow(space, loan):
+            after = value(space, loan, loan.first & ~loan.size, loan.length - 1)
+            step = e.BlockResized(before=value(space, loan), block=after)
+            yield Candidate(space.subnet.id, None, after.cidr, "new", (step,))
+    found: tuple[int, int, int, Slice] | None = None
+    for lender in lenders.richest(LOOKED_AT):
+        if lender.owner != wish.owner and (piece := _piece(space, lender)) is not None:
+            length, first = piece
+            if found is None or (length, -lender.free) < found[:2]:
+                found = length, -lender.free, first, lender
+    if found is not None:
+        view.look(space, found[3], "lends a part")
+        yield new_block(space, found[2], found[0], wish.owner)
+
+
+def _may_grow(space: Space, loan: Slice) -> bool:
+    lender = loan.lender
+    if (
+        lender is None
+        or loan.length <= max(lender.length + 2, _shortest(space) - _GROWN)
+        or lender.free < 2 * loan.size
+    ):
+        return False
+    return top_piece(space, _buddy(space, loan), loan.length) is not None
+
+
+def _buddy(space: Space, loan: Slice) -> Slice:
+    return Slice(loan.first ^ loan.size, loan.length, space.width, None, "host")
+
+
+def _shortest(space: Space) -> int:
+    return max(space.block_length, space.width - _LARGEST)
+
+
+def _piece(space: Space, lender: Slice) -> tuple[int, int] | None:
+    """Length and first address of the largest piece that a host can spare: half of what it has free, or one address."""
+    spare = max(lender.free // 2, 1)
+    shortest = max(_shortest(space), lender.length + 1, space.width - spare.bit_length() + 1)
+    for length in range(min(shortest, space.width), space.width + 1):
+        first = top_piece(space, lender, length)
+        if first is not None:
+            return length, first
+    return None

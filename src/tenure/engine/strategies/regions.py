@@ -1,0 +1,119 @@
+"""How racks, sites and regions get their space: small at first, then by their buddy, then by their share."""
+
+from itertools import islice
+
+from tenure.engine.areas import Area, Slice
+from tenure.engine.buddy import Piece
+from tenure.engine.cutting import LOOKED_AT, part, place
+from tenure.engine.space import Space
+from tenure.engine.strategies.view import Level, Step, Wish, owned, value
+from tenure.model import events as e
+
+_GENEROUS = 1.25
+"""An area is given a whole buddy up to this times its share of what is left, so that it stays one route."""
+
+
+def area_of(space: Space, wish: Wish, above: int = 0) -> Area | None:
+    """What the nearest place above a host (or the one above that, …) has to cut; None where it has nothing yet."""
+    return space.areas.get(wish.areas[above].owner) if above < len(wish.areas) else space.root
+
+
+def by_buddy(wish: Wish, space: Space, above: int = 0) -> tuple[Step, ...] | None:
+    """More space for a host's area that costs no route: the buddy of what it has, if that is within its share."""
+    area = area_of(space, wish, above)
+    source = area_of(space, wish, above + 1)
+    if area is None or area is space.root or source is None or source.free.empty:
+        return None
+    share = _share(space, area, source) * _GENEROUS
+    for piece in _largest_first(area):
+        if piece.size <= share and _buddy_is_free(space, source, piece):
+            return (_doubled(space, piece),)
+    return None
+
+
+def wider(wish: Wish, space: Space, above: int = 0) -> tuple[Step, ...] | None:
+    """More space for a host's area, out of the next wider one, which gets more itself where it has none."""
+    if above >= len(wish.areas):
+        return None
+    source = area_of(space, wish, above + 1)
+    if source is None or source.free.empty:
+        return wider(wish, space, above + 1)
+    level, area = wish.areas[above], area_of(space, wish, above)
+    if area is None:
+        piece = place(space, source, _first_length(space, level))
+        return None if piece is None else _owned(space, *piece, level)
+    grown = by_buddy(wish, space, above)
+    if grown is not None:
+        return grown
+    near = _near(space, area, source, _chunk(space, area, source))
+    return wider(wish, space, above + 1) if near is None else _owned(space, *near, level)
+
+
+def of_another(wish: Wish, space: Space) -> tuple[Step, ...] | None:
+    """A piece that another area of any kind has not cut, for the host's; the other keeps what is around that."""
+    level = wish.areas[0]
+    areas = [area for area in islice(space.open.values(), LOOKED_AT) if area.owner != level.owner]
+    for area in sorted(areas, key=lambda each: each.free.size, reverse=True):
+        largest = area.free.largest()
+        piece = None if largest is None else place(space, area, max(space.block_length, largest))
+        if piece is not None:
+            whole = space.regions.get((*piece, level.kind))
+            given = () if whole is None else (e.BlockSurrendered(block=value(space, whole)),)
+            return *given, *_owned(space, *piece, level)
+    return None
+
+
+def _first_length(space: Space, level: Level) -> int:
+    """A rack begins with the usual length; a site with its part of the subnet, all of it where it is alone."""
+    if level.kind == "rack":
+        return space.rack_length
+    return min(space.length + (level.siblings - 1).bit_length(), space.rack_length)
+
+
+def _share(space: Space, area: Area, source: Area) -> float:
+    """What is left of the wider area, in the proportion in which this one is used."""
+    mine = sum(space.held_between(piece.first, piece.last) for piece in area.pieces.values())
+    if source is space.root:
+        all_ = space.held
+    else:
+        all_ = sum(space.held_between(piece.first, piece.last) for piece in source.pieces.values())
+    return source.free.size * max(mine, 1) / max(all_, 1)
+
+
+def _chunk(space: Space, area: Area, source: Area) -> int:
+    """Length of the next piece: the largest within the area's share; at least a block, and 64 addresses."""
+    share = int(_share(space, area, source) * _GENEROUS)
+    return min(
+        space.width - max(share.bit_length() - 1, 0), max(min(space.block_length, space.width - 6), space.length)
+    )
+
+
+def _largest_first(area: Area) -> list[Slice]:
+    return sorted(islice(reversed(area.pieces.values()), LOOKED_AT), key=lambda piece: piece.length)
+
+
+def _buddy_is_free(space: Space, source: Area, piece: Slice) -> bool:
+    buddy = piece.first ^ piece.size
+    within = piece.length > space.length and source.free.around(buddy, piece.length) is not None
+    return within and space.claimable(buddy, piece.length)
+
+
+def _doubled(space: Space, piece: Slice) -> e.BlockResized:
+    after = value(space, piece, piece.first & ~piece.size, piece.length - 1)
+    return e.BlockResized(before=value(space, piece), block=after)
+
+
+def _near(space: Space, area: Area, source: Area, length: int) -> Piece | None:
+    """The piece of this length, or the largest there is, that lies nearest to what the area has."""
+    for around in range(space.width, space.length - 1, -1):
+        for piece in _largest_first(area):
+            if around < piece.length:
+                first = piece.first >> (space.width - around) << (space.width - around)
+                found = source.free.inside(first, around)
+                if found is not None and space.claimable(*found):
+                    return part(space, *found, length)
+    return place(space, source, length)
+
+
+def _owned(space: Space, first: int, length: int, level: Level) -> tuple[Step, ...]:
+    return (e.BlockOwned(block=owned(space, first, length, level.owner, level.kind)),)
