@@ -133,4 +133,4 @@ def check_uncut(space: Any) -> None:
             cut |= addresses
     assert cut == set(range(space.first, space.last + 1))
     for key, region in space.regions.items():
-        assert (key in space.idle) == (space.areas[region.owner].free.around(*region.key) is not None)
+        assert key in space.idle or not space.is_idle(region)

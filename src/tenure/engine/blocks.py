@@ -43,7 +43,7 @@ class Blocks(Occupancy):
         borrowed, borrowed_roomy: Loans to an owner, likewise.
         lenders: Host blocks, no loans, with a free address.
         empties: Host blocks that hold nothing, the longest empty first.
-        idle: Wider blocks that nothing is cut from, and since when.
+        idle: Wider blocks that nothing was cut from, and since when; it may be now (see `is_idle`).
         block_length, rack_length: Lengths of the next blocks.
     """
 
@@ -93,7 +93,7 @@ class Blocks(Occupancy):
         for block in blocks:
             if block.emptied is not None and (now := self.blocks[block.key]).emptied is not None:
                 now.emptied = block.emptied
-        self.idle.update((key, since) for key, since in idle.items() if key in self.idle)
+        self.idle.update((key, since) for key, since in idle.items() if key in self.regions)
 
     # Questions
 
@@ -125,11 +125,16 @@ class Blocks(Occupancy):
         return self.root if region is None else self.areas[region.owner]
 
     def around(self, region: Slice) -> Slice | None:
-        """The wider block that a wider block was cut from."""
+        """The wider block that a wider block was cut from, at its first address: it may span several of one owner.
+
+        One inside another of its own kind is a loan, if nothing wider lies between.
+        """
         level = _KINDS.index(region.kind)
-        lent = self.region_at(region.first, region.length - 1, level)
-        wider = self.region_at(region.first, region.length, level + 1)
-        return lent if wider is None or (lent is not None and lent.length > wider.length) else wider
+        wide = self.region_at(region.first, least=level + 1)
+        lender = self.region_at(region.first, region.length - 1, level)
+        if lender is None or lender.kind != region.kind:
+            return wide
+        return lender if wide is None or lender.length >= wide.length else wide
 
     def pick(self, block: Slice) -> int | None:
         """The next free address of a block: in its lowest part that has one, the longest rested.
@@ -206,13 +211,10 @@ class Blocks(Occupancy):
         self._index(block)
 
     def _cut(self, block: Slice) -> None:
-        region = self.region_at(block.first, block.length)
-        block.area = self.area_of(region)
+        block.area = self.area_of(self.region_at(block.first))
         for piece in self._within(block.area, block):
             block.area.free.carve(*piece)
         self._note(block.area)
-        if region is not None:
-            self.idle.pop((*region.key, region.kind), None)
         for inner in self._hosts.between(block.first, block.last):
             self._hosts.drop(inner)
             self._unindex(inner)
@@ -277,14 +279,12 @@ class Blocks(Occupancy):
         region = Slice(first, length, self.width, owner, kind)
         if (first, length, kind) in self.regions:
             raise AssertionError(f"the {kind} block {region.text} of subnet {self.name} is owned already")
-        source = self.around(region)
+        source = self.area_of(self.around(region))
         area = self.areas.get(owner)
         if area is None:
             area = self.areas[owner] = Area(owner, Buddy(self.first, self.length, self.width, empty=True))
         area.pieces[region.key] = region
-        self._move(self.area_of(source), area, region)
-        if source is not None:
-            self.idle.pop((*source.key, source.kind), None)
+        self._move(source, area, region)
         self.regions[first, length, kind] = region
         self._lengths[length] = self._lengths.get(length, 0) + 1
         self._may_idle(region)
@@ -332,10 +332,19 @@ class Blocks(Occupancy):
             self.open[area.owner] = area
 
     def _may_idle(self, block: Slice) -> None:
-        """Something around here went back, or is new: the wider block around it may be idle now."""
-        region = self.regions.get((*block.key, block.kind)) or self.region_at(block.first, block.length)
-        if region is not None and self.areas[region.owner].free.around(*region.key) is not None:
-            self.idle[*region.key, region.kind] = self._ends.now
+        """Something here went back, or is new: the wider blocks that it lies in may be idle now."""
+        at = block.first
+        while at <= block.last:
+            region = self.region_at(at)
+            if region is None:
+                return
+            if self.is_idle(region):
+                self.idle[*region.key, region.kind] = self._ends.now
+            at = region.last + 1
+
+    def is_idle(self, region: Slice) -> bool:
+        """Whether nothing is cut from a wider block."""
+        return self.areas[region.owner].free.around(*region.key) is not None
 
     # What changes at an address
 

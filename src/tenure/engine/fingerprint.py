@@ -52,7 +52,7 @@ def of_space(space: Space) -> dict[str, Any]:
         },
         "lenders": space.lenders.keys(),
         "empties": set(space.empties),
-        "idle": set(space.idle),
+        "idle": {key for key in space.idle if space.is_idle(space.regions[key])},
     }
 
 

@@ -57,6 +57,8 @@ def of_another(wish: Wish, space: Space) -> tuple[Step, ...] | None:
         largest = area.free.largest()
         piece = None if largest is None else place(space, area, max(space.block_length, largest))
         if piece is not None:
+            row = space.region_at(piece[0])
+            piece = piece[0], piece[1] if row is None else max(piece[1], row.length)
             whole = space.regions.get((*piece, level.kind))
             given = () if whole is None else (e.BlockSurrendered(block=value(space, whole)),)
             return *given, *_owned(space, *piece, level)
