@@ -3,8 +3,6 @@
 Each names its source. Those that need writers and threads are in `tests/service/test_parallel_cases.py`.
 """
 
-from typing import Any
-
 import pytest
 
 from tenure.engine.routes import Level, Route, RouteTable, host, hosts
@@ -141,17 +139,34 @@ def test_single_address_blocks_have_no_cap(boundary: str) -> None:
     naive.check(world)
 
 
-def titles(world: World, host: str, number: int) -> list[Any]:
-    return [world.claim(host=host).addresses[0].title for _ in range(number)]
-
-
 def test_a_soft_boundary_gives_while_there_is_one() -> None:
-    """calico 8435: the second host has what the first one's blocks can spare, to the last address."""
+    """calico 8435: the second host has what the first one's block can spare, to the last address, in few pieces."""
     world = site("10.0.0.0/27", block_length_v4=27)
-    assert titles(world, "h0-0", 1) == ["new"]
-    assert titles(world, "h1-0", 29) == ["borrowed"] * 29
+    first = world.claim(host="h0-0")
+    held = [world.claim(host="h1-0") for _ in range(29)]
     with pytest.raises(Exhausted):
         world.ip(host="h1-0")
+    assert len({each.addresses[0].ip for each in (first, *held)}) == 30
+    for each in held:
+        world.release(each)
+    world.wait(1000)
+    assert len({world.ip(host="h0-0") for _ in range(29)}) == 29
+    naive.check(world)
+
+
+@pytest.mark.parametrize("length", [29, 32])
+def test_what_an_idle_host_left_empty_is_had_by_who_needs_it(length: int) -> None:
+    """cilium 37746, calico 7987, PR 11149: on a hard boundary too, and down to blocks of one address."""
+    world = site("10.0.0.0/27", boundary="hard", block_length_v4=length, cooldown=0)
+    for name in ("h0-0", "h0-1", "h1-0", "h1-1"):
+        held = []
+        with pytest.raises(Exhausted):
+            while True:
+                held.append(world.claim(host=name))
+        assert len(held) == 30
+        naive.check(world)
+        for each in held:
+            world.release(each)
 
 
 def table(world: World, level: Level, cidr: str) -> list[Route]:

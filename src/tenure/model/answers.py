@@ -57,8 +57,9 @@ class Room(Count, frozen=True):
     """The blocks of one location, counted.
 
     Attributes:
-        room: Addresses that claims there, and below, could be given now if nobody else claimed: those of its
-            blocks, and those that it could still take. Rooms of two locations may be the same addresses.
+        room: How many addresses claims there, and below, could be given now, at most, if nobody else claimed:
+            all but what a boundary keeps from them. 0 where a claim would be refused. Rooms of two locations may
+            be the same addresses.
     """
 
     room: int = 0
