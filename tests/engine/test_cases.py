@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.engine.fingerprint import fingerprint
+from tenure.engine.strategies import STRATEGIES
 from tenure.errors import AlreadyAllocated, Conflict, Exhausted, InUse, InvalidValue, NotFound, Overlap
 from tenure.model import uses as u
 from tests.engine import naive
@@ -24,7 +25,7 @@ from tests.engine.world import World, site
         ("10.0.0.0/29", {"gateway": "10.0.0.1", "dns_servers": ["10.0.0.2"]}, [f"10.0.0.{n}" for n in range(3, 7)]),
     ],
 )
-@pytest.mark.parametrize("strategy", ["topology", "first_free"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_usable_address_is_given_and_no_other(
     cidr: str, fields: dict[str, object], usable: list[str], strategy: str
 ) -> None:

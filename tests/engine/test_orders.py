@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tenure.engine.buddy import Buddy
 from tenure.engine.gaps import Gaps
-from tenure.engine.pages import FULL, Occupancy, nth_bit, runs
+from tenure.engine.pages import FULL, Ends, Occupancy, nth_bit, runs
 from tenure.engine.tower import Order
 from tenure.net.rangeset import RangeSet
 from tests.engine.test_counting import lines_of
@@ -96,7 +96,7 @@ TestHoles: Any = Holes.TestCase
 
 def test_the_nth_free_address_costs_the_pages_up_to_it() -> None:
     """A /12 in which every page that is not full has one free address."""
-    pages = Occupancy("", 0, (1 << 20) - 1, 32, [])
+    pages = Occupancy("", 0, (1 << 20) - 1, 32, Ends())
     pages.fill({at: FULL if at % 4 else FULL ^ 1 << at % 256 for at in range(4096)})
     pages.close(RangeSet(), RangeSet())
     assert [pages.nth_free(n) for n in (0, 7, 1023, 1024)] == [0, 28 * 256 + 28, 4092 * 256 + 252, None]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tenure.engine.fingerprint import fingerprint
 from tenure.engine.state import State
+from tenure.engine.strategies import STRATEGIES
 from tenure.errors import TenureError
 from tenure.model import uses as u
 from tenure.model.holding import ClaimRequest
@@ -47,7 +48,7 @@ settings_of = st.fixed_dictionaries(
     {},
     optional={
         "model": st.sampled_from(["flat", "clustered"]),
-        "strategy": st.sampled_from(["topology", "first_free"]),
+        "strategy": st.sampled_from(list(STRATEGIES)),
         "boundary": st.sampled_from(["soft", "hard"]),
         "cooldown": st.sampled_from([0, 300, -1]),
         "domain": st.sampled_from(["prod.example.", "lab.example.", "bad", None]),

@@ -23,7 +23,10 @@ from tenure.cli.remote import Change, Edit, Remote, session
 app = group("network", "Networks: what workloads ask for, with its policies and its subnets.")
 
 Model = Annotated[str | None, Option(metavar="MODEL", help="flat (default) or clustered.")]
-Strategy = Annotated[str | None, Option(metavar="STRATEGY", help="topology (default) or first_free.")]
+Strategy = Annotated[
+    str | None,
+    Option(metavar="STRATEGY", help="topology (default), host_block, first_free, smallest_gap or random_window."),
+]
 Boundary = Annotated[
     str | None, Option(metavar="BOUNDARY", help="soft (default), hard, or by level: rack=hard; host=hard,site=hard.")
 ]

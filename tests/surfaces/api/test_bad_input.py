@@ -97,7 +97,6 @@ def test_a_field_of_a_later_release_is_refused_by_name(site: Site, path: str, bo
     ("path", "body", "pointer"),
     [
         ("/v1/networks", {"name": "n", "model": "vlan"}, "/model"),
-        ("/v1/networks", {"name": "n", "strategy": "smallest_gap"}, "/strategy"),
         ("/v1/networks/prod/subnets", {"cidr": "10.1.0.0/24", "reverse": "rfc2317"}, "/reverse"),
         ("/v1/tokens", {"name": "n", "role": "operator"}, "/role"),
         (

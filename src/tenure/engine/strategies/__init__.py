@@ -7,14 +7,17 @@ the first that is free, and looks at no more than 64.
 
 from collections.abc import Callable, Iterator
 
-from tenure.engine.strategies import first_free, topology
+from tenure.engine.strategies import first_free, host_block, random_window, smallest_gap, topology
 from tenure.engine.strategies.view import MOST_CANDIDATES, Candidate, View, Wish
 
 Strategy = Callable[[Wish, View], Iterator[Candidate]]
 
 STRATEGIES: dict[str, Strategy] = {
     "topology": topology.candidates,
+    "host_block": host_block.candidates,
     "first_free": first_free.candidates,
+    "smallest_gap": smallest_gap.candidates,
+    "random_window": random_window.candidates,
 }
 
 __all__ = ["MOST_CANDIDATES", "STRATEGIES", "Candidate", "Strategy", "View", "Wish"]

@@ -24,7 +24,6 @@ LATER: dict[type, frozenset[str]] = {}
 
 LATER_VALUES: dict[str, frozenset[str]] = {
     "model": frozenset({"vlan"}),
-    "strategy": frozenset({"host_block", "smallest_gap", "random_window"}),
     "role": frozenset({"operator", "project"}),
     "reverse": frozenset({"rfc2317"}),
 }
