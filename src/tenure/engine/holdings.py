@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from tenure.engine.draft import Draft
+from tenure.engine.leaving import emptied
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.answers import HeldAddress, Holding
@@ -69,7 +70,9 @@ def release(draft: Draft, claim: Claim, reason: str, *, closes: bool, held: Iter
                 closes=last,
             )
         )
-        _tidy(draft, allocation)
+        space = draft.state.subnets[allocation.subnet]
+        for step in emptied(space, number_of(allocation.ip)):
+            draft.record(step)
 
 
 def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:
@@ -87,16 +90,6 @@ def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:
         ends.append(now + DECLINED_REST)
     latest = max(ends)
     return latest if latest > now else None
-
-
-def _tidy(draft: Draft, allocation: Allocation) -> None:
-    """A loan, and a block whose owner has gone, go back with their last address."""
-    space = draft.state.subnets[allocation.subnet]
-    block = space.block_at(number_of(allocation.ip))
-    while block is not None and block.is_empty and (block.owner is None or block.lender is not None):
-        lender = block.lender
-        draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, block.owner)))
-        block = lender
 
 
 def as_block(space: Space, first: int, length: int, owner: str | None, kind: BlockKind = "host") -> Block:

@@ -8,7 +8,7 @@ import msgspec
 from tenure.engine import resolve
 from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
-from tenure.engine.holdings import as_block
+from tenure.engine.leaving import leaving
 from tenure.errors import Conflict, InUse, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.access import Token
@@ -206,7 +206,8 @@ def delete_location(use: DeleteLocation, draft: Draft) -> Nothing:
     vacant(what, [state.subnets[s].subnet.cidr for s in state.prefixes.bound_to.get(place.id, ())])
     vacant(what, *_at_location(draft, place.id))
     for space in state.subnets.values():
-        _leave(draft, space, place.id)
+        for step in leaving(space, place.id):
+            draft.record(step)
     draft.record(e.LocationDeleted(location=place))
     return Nothing()
 
@@ -222,19 +223,6 @@ def _at_location(draft: Draft, place: str) -> tuple[list[str], int]:
     known = here | {label for label in labels if label.startswith("machine ")} - gone
     unseen = count - len(labels)
     return [*claims, *sorted(known)] if known else claims, draft.state.claims_at[place] + len(known) + unseen
-
-
-def _leave(draft: Draft, space: Any, owner: str) -> None:
-    """A place that goes gives its blocks back; those in which others hold addresses stay, ownerless."""
-    for index in (space.borrowed, space.own):
-        for block in list(index.get(owner, {}).values()):
-            in_use = not block.is_empty
-            draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, owner)))
-            if in_use:
-                draft.record(e.BlockOwned(block=as_block(space, block.first, block.length, None)))
-    area = space.areas.get(owner)
-    for region in [] if area is None else list(area.pieces.values()):
-        draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, owner, region.kind)))
 
 
 def create_network(use: CreateNetwork, draft: Draft) -> Made:

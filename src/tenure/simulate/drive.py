@@ -16,6 +16,7 @@ class Figures(NamedTuple):
         loose: Addresses used away from their block's owner: a route of the fabric each.
         live: Addresses that are held.
         free: Usable addresses that are not, whoever may have them.
+        least_fabric, least_spine: The fewest routes that deliver every address, with the blocks as they are.
         updates: Routes announced to and withdrawn from the fabric's router since the start.
     """
 
@@ -25,6 +26,8 @@ class Figures(NamedTuple):
     loose: int
     live: int
     free: int
+    least_fabric: int = 0
+    least_spine: int = 0
     updates: int = 0
 
 

@@ -3,7 +3,7 @@
 A loan is an aligned piece, so that it is one route however many addresses of it
 are used. It grows by its buddy, gives back the half that its lender needs and
 the borrower does not use, and ends with its last address. Who has most to
-spare lends, and no more than half of it, so that lenders do not run short.
+spare lends, and less than half of it, so that lenders do not run short.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,11 @@ from tenure.engine.strategies import regions
 from tenure.engine.strategies.view import Candidate, View, Wish, new_block, value
 from tenure.model import events as e
 
-_LARGEST = 4
-"""Bits of the largest piece that is lent at once: 16 addresses, or a block."""
+_LARGEST = 3
+"""Bits of the largest piece that is lent at once: 8 addresses. (Smaller ones make more loans, larger ones lie idle.)"""
+
+_SPARE = 0.4
+"""Who lends keeps more than half of what it has free, so that it does not run short itself."""
 
 _GROWN = 1
 """A loan grows by so many bits beyond that."""
@@ -47,12 +50,16 @@ def _used_half(space: Space, loan: Slice) -> int | None:
 
 
 def lent(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
-    """An address of a loan that the host has: the largest, so that others end."""
+    """An address of a loan that the host has: that of who has most to spare, so that others end."""
     roomy = space.borrowed_roomy.get(wish.owner)
     if roomy:
-        loan = min(islice(roomy.values(), LOOKED_AT), key=lambda each: (each.length, each.free))
+        loan = min(islice(roomy.values(), LOOKED_AT), key=_owed_least)
         view.look(space, loan, "lent to it")
         yield Candidate(space.subnet.id, space.pick(loan), loan.text, "own")
+
+
+def _owed_least(loan: Slice) -> tuple[int, int]:
+    return (0 if loan.lender is None else -loan.lender.free), loan.length
 
 
 def near(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
@@ -99,7 +106,7 @@ def _may_grow(space: Space, loan: Slice) -> bool:
     if (
         lender is None
         or loan.length <= max(lender.length + 2, _shortest(space) - _GROWN)
-        or lender.free < 2 * loan.size
+        or lender.free * _SPARE < loan.size
     ):
         return False
     return top_piece(space, _buddy(space, loan), loan.length) is not None
@@ -114,8 +121,8 @@ def _shortest(space: Space) -> int:
 
 
 def _piece(space: Space, lender: Slice) -> tuple[int, int] | None:
-    """Length and first address of the largest piece that a host can spare: half of what it has free, or one address."""
-    spare = max(lender.free // 2, 1)
+    """Length and first address of the largest piece that a host can spare, or of one address."""
+    spare = max(int(lender.free * _SPARE), 1)
     shortest = max(_shortest(space), lender.length + 1, space.width - spare.bit_length() + 1)
     for length in range(min(shortest, space.width), space.width + 1):
         first = top_piece(space, lender, length)
