@@ -16,6 +16,7 @@ from tenure.engine.areas import Area, Index, Key, Lenders, Slice, Slices
 from tenure.engine.buddy import Buddy, Piece
 from tenure.engine.pages import FULL, LOW, PAGE, PAGE_BITS, Ends, Occupancy, Page, free, span
 from tenure.engine.spans import Spans
+from tenure.engine.spines import Watch
 from tenure.model.policy import BlockKind
 
 _KINDS: Final[tuple[BlockKind, ...]] = ("rack", "site", "region")
@@ -43,7 +44,9 @@ class Blocks(Occupancy):
         borrowed, borrowed_roomy: Loans to an owner, likewise.
         lenders: Host blocks, no loans, with a free address.
         empties: Host blocks that hold nothing, the longest empty first.
-        idle: Wider blocks that nothing was cut from, and since when; it may be now (see `is_idle`).
+        idle: Wider blocks that nothing was cut from, and since when, the longest first; it may be now (see `is_idle`).
+        slack: Host blocks that may have grown too long (see `has_slack`), and since when, the longest first.
+        watch: Who is told of each change of blocks.
         block_length, rack_length: Lengths of the next blocks.
     """
 
@@ -51,6 +54,8 @@ class Blocks(Occupancy):
         super().__init__(name, first, first + (1 << (width - length)) - 1, width, ends)
         self.length = length
         self.block_length = self.rack_length = length
+        self.watch: Watch | None = None
+        self.slack: dict[Key, datetime] = {}
         self._clear()
 
     def _clear(self) -> None:
@@ -85,6 +90,7 @@ class Blocks(Occupancy):
         blocks = sorted(self.blocks.values(), key=lambda block: block.length)
         regions = sorted(self.regions.values(), key=lambda block: (-_KINDS.index(block.kind), block.length))
         idle = self.idle
+        watch, self.watch = self.watch, None  # they are the same blocks as before
         self._clear()
         for region in regions:
             self.own_region(region.first, region.length, region.owner, region.kind)
@@ -94,6 +100,7 @@ class Blocks(Occupancy):
             if block.emptied is not None and (now := self.blocks[block.key]).emptied is not None:
                 now.emptied = block.emptied
         self.idle.update((key, since) for key, since in idle.items() if key in self.regions)
+        self.watch = watch
 
     # Questions
 
@@ -161,26 +168,9 @@ class Blocks(Occupancy):
             mask &= ~span(at, loan.first, loan.last)
         return (number & ~LOW) + page.longest_rested(mask)
 
-    def held_in(self, block: Slice) -> int:
-        """How many addresses of a block are held, loans included."""
-        return sum((page.used >> low & mask).bit_count() for page, low, mask in self._over(block))
-
-    def counts(self, block: Slice) -> tuple[int, int, int]:
-        """Held, resting and closed addresses of a block; with the free ones they are all of it."""
-        held = resting = 0
-        for page, low, mask in self._over(block):
-            open_ = ~page.closed >> low & mask
-            held += (page.used >> low & open_).bit_count()
-            resting += (page.resting >> low & open_).bit_count()
-        return held, resting, self.closed.within(block.first, block.last).size
-
     def claimable(self, first: int, length: int) -> bool:
         """Whether a claim could have an address of this piece."""
         return self.next_free(first, first + (1 << (self.width - length)) - 1) is not None
-
-    def spent(self) -> list[Spent]:
-        """What has been put aside."""
-        return self._spent.between(self.first, self.last)
 
     def spend(self, area: Area, first: int, length: int) -> None:
         """A free piece of an area has no address for a claim: nobody is given it until it has one."""
@@ -209,6 +199,8 @@ class Blocks(Occupancy):
             self._cut(block)
             self._recount(block)
         self._index(block)
+        if self.watch is not None:
+            self.watch.put("block", first, length, owner)
 
     def _cut(self, block: Slice) -> None:
         block.area = self.area_of(self.region_at(block.first))
@@ -232,6 +224,8 @@ class Blocks(Occupancy):
             self._uncut(block)
         else:
             self._end_loan(block.lender, block)
+        if self.watch is not None:
+            self.watch.drop("block", first, length)
 
     def _uncut(self, block: Slice) -> None:
         self._hosts.drop(block)
@@ -254,6 +248,7 @@ class Blocks(Occupancy):
         self.own_block(*after, old.owner)
         if old.emptied is not None and self.blocks[after].emptied is not None:
             self.blocks[after].emptied = old.emptied
+        self._may_slack(self.blocks[after])
 
     def _lend(self, lender: Slice, loan: Slice) -> None:
         self._unindex(lender)
@@ -288,6 +283,7 @@ class Blocks(Occupancy):
         self.regions[first, length, kind] = region
         self._lengths[length] = self._lengths.get(length, 0) + 1
         self._may_idle(region)
+        self._tell_region(first, length)
 
     def lose_region(self, first: int, length: int, kind: BlockKind) -> None:
         """A wider block goes back to whom it was cut from, with what is free of it and the host blocks in it."""
@@ -302,6 +298,14 @@ class Blocks(Occupancy):
         if not area.pieces:
             del self.areas[region.owner]
         self._may_idle(region)
+        self._tell_region(first, length)
+
+    def _tell_region(self, first: int, length: int) -> None:
+        """Where several wider blocks begin at one prefix, the narrowest location's counts."""
+        if self.watch is not None:
+            region = self.region_at(first, length)
+            owner = region.owner if region is not None and region.length == length else None
+            self.watch.put("region", first, length, owner)
 
     def resize_region(self, before: Piece, after: Piece, kind: BlockKind) -> None:
         """A wider block has another length from now on. Cost: linear in the host blocks in it."""
@@ -339,8 +343,24 @@ class Blocks(Occupancy):
             if region is None:
                 return
             if self.is_idle(region):
-                self.idle[*region.key, region.kind] = self._ends.now
+                key = (*region.key, region.kind)
+                self.idle.pop(key, None)
+                self.idle[key] = self._ends.now
+                self._ends.emptied[self.name] = None
             at = region.last + 1
+
+    def _may_slack(self, block: Slice) -> None:
+        if block.length < self.block_length and block.key not in self.slack and self.has_slack(block):
+            self.slack[block.key] = self._ends.now
+            self._ends.emptied[self.name] = None
+
+    def has_slack(self, block: Slice) -> bool:
+        """Whether a host block is longer than blocks begin, is no loan, lends nothing and is held to a quarter at most.
+
+        Half of it may be given back then, if nothing is held there.
+        """
+        whole = block.lender is None and block.loans is None
+        return whole and block.length < self.block_length and 0 < block.held <= block.size // 4
 
     def is_idle(self, region: Slice) -> bool:
         """Whether nothing is cut from a wider block."""
@@ -366,6 +386,8 @@ class Blocks(Occupancy):
             block.held -= 1
             if block.is_empty:
                 self._empty(block)
+            else:
+                self._may_slack(block)
         return woken
 
     def _lost(self, number: int, page: Page) -> None:
@@ -456,6 +478,7 @@ class Blocks(Occupancy):
         block.area.empties.pop(block.key, None)
 
     def _empty(self, block: Slice) -> None:
+        self._ends.emptied[self.name] = None
         block.emptied = block.emptied or self._ends.now
         self.empties[block.key] = block
         block.area.empties[block.key] = block

@@ -25,9 +25,14 @@ class Ends(list[tuple[datetime, int, str]]):
 
     Attributes:
         now: The latest time that anybody said.
+        emptied: Ids of subnets in which there may be a block that nobody uses.
     """
 
     now = datetime.min.replace(tzinfo=UTC)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emptied: dict[str, None] = {}
 
 
 class Page:

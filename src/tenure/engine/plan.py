@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tenure.engine import capacity, claims, inventory, leases, machines, moves, subnets
+from tenure.engine import capacity, claims, inventory, leases, machines, moves, subnets, tend
 from tenure.engine.draft import Draft, Moment, Plan
 from tenure.engine.facts import Facts
 from tenure.engine.state import State
@@ -90,6 +90,7 @@ _PLANNERS: dict[type, Callable[[Any, Draft], Any]] = {
     u.LeaseDecline: leases.lease_decline,
     u.LeaseInform: leases.lease_inform,
     u.ExpireLeases: leases.expire_leases,
+    u.Tend: tend.tend,
     u.ReadCapacity: capacity.read_capacity,
     u.CreateToken: inventory.create_token,
     u.RevokeToken: inventory.revoke_token,

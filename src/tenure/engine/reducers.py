@@ -67,14 +67,19 @@ def _name_key(kind: str, thing: Any) -> tuple[str, str]:
 def _location_put(state: "State", event: e.LocationCreated | e.LocationChanged) -> Undo:
     new = event.location
     old = state.locations.get(new.id)
+    moved = old is not None and old.parent != new.parent
     if old is not None:
         state.drop_location(old)
     state.put_location(new)
+    if moved:
+        state.spines.forget_all()
 
     def undo() -> None:
         state.drop_location(new)
         if old is not None:
             state.put_location(old)
+        if moved:
+            state.spines.forget_all()
 
     return undo
 
@@ -85,8 +90,27 @@ def _location_dropped(state: "State", event: e.LocationDeleted) -> Undo:
     return lambda: state.put_location(old)
 
 
+def _network_put(state: "State", event: e.NetworkCreated | e.NetworkChanged | e.NetworkBudgetCrossed) -> Undo:
+    return _budgeted(state, event.network.id, _put("network")(state, event))
+
+
+def _network_dropped(state: "State", event: e.NetworkDeleted) -> Undo:
+    return _budgeted(state, event.network.id, _drop("network")(state, event))
+
+
+def _budgeted(state: "State", network: str, undo: Undo) -> Undo:
+    """What a network is now, and after `undo` again, is noted where budgets are."""
+    state.spines.note(network, state.networks.get(network))
+
+    def back() -> None:
+        undo()
+        state.spines.note(network, state.networks.get(network))
+
+    return back
+
+
 def _network_changed(state: "State", event: e.NetworkChanged) -> Undo:
-    undo = _put("network")(state, event)
+    undo = _network_put(state, event)
     _retune(state, event.network.id)
 
     def back() -> None:
@@ -299,11 +323,11 @@ def _claim_rebound(state: "State", event: e.ClaimRebound) -> Undo:
     claim, before = event.claim, event.before
     _move_count(state, before, claim.host)
     kept = [(state.subnets[a.subnet], number_of(a.ip), a) for a in event.allocations]
-    loose = [(space, number, _loosen(space, number, _away(claim, a))) for space, number, a in kept]
+    loose = [(space, number, space.loosen(number, _away(claim, a))) for space, number, a in kept]
 
     def undo() -> None:
         for space, number, host in loose:
-            _loosen(space, number, host)
+            space.loosen(number, host)
         _move_count(state, claim.host, before)
 
     return undo
@@ -312,14 +336,6 @@ def _claim_rebound(state: "State", event: e.ClaimRebound) -> Undo:
 def _away(claim: Claim, allocation: Allocation) -> str | None:
     """The host that uses an address away from its block's owner, as its title says; None where it is at home."""
     return None if allocation.lease or allocation.title in _AT_HOME else claim.host
-
-
-def _loosen(space: Space, number: int, host: str | None) -> str | None:
-    """A host uses an address away from its block's owner (None: nobody does); returns which one did till now."""
-    before = space.loose.pop(number, None)
-    if host is not None:
-        space.loose[number] = host
-    return before
 
 
 def _move_count(state: "State", old: str | None, new: str | None) -> None:
@@ -354,10 +370,10 @@ def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
     rest = space.take(number)
     if event.opens:
         state.count_claim(event.claim, 1)
-    _loosen(space, number, _away(event.claim, allocation))
+    space.loosen(number, _away(event.claim, allocation))
 
     def undo() -> None:
-        _loosen(space, number, None)
+        space.loosen(number, None)
         space.untake(number)
         if rest is not None:
             space.rest(number, rest)
@@ -375,7 +391,7 @@ def _released(state: "State", event: e.AddressReleased) -> Undo:
     number = number_of(allocation.ip)
     space = state.subnets[allocation.subnet]
     woken = space.untake(number)
-    loose = _loosen(space, number, None)
+    loose = space.loosen(number, None)
     cooling = allocation.cooling_until
     rests = cooling is not None and allocation.until is not None and cooling > allocation.until
     if rests and cooling is not None:
@@ -387,7 +403,7 @@ def _released(state: "State", event: e.AddressReleased) -> Undo:
         if rests:
             space.unrest(number)
         space.take(number, woken)
-        _loosen(space, number, loose)
+        space.loosen(number, loose)
         if event.closes:
             state.count_claim(event.claim, 1)
 
@@ -405,10 +421,10 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.LocationCreated: _location_put,
     e.LocationChanged: _location_put,
     e.LocationDeleted: _location_dropped,
-    e.NetworkCreated: _put("network"),
+    e.NetworkCreated: _network_put,
     e.NetworkChanged: _network_changed,
-    e.NetworkDeleted: _drop("network"),
-    e.NetworkBudgetCrossed: _put("network"),
+    e.NetworkDeleted: _network_dropped,
+    e.NetworkBudgetCrossed: _network_put,
     e.SubnetCreated: _subnet_created,
     e.SubnetChanged: _subnet_changed,
     e.SubnetDeleted: _subnet_dropped,

@@ -1,9 +1,10 @@
 """A subnet as the allocator remembers it: its value and what is set aside in it, over its addresses and blocks."""
 
 from tenure.engine.areas import Slice, Slices
-from tenure.engine.blocks import Blocks
+from tenure.engine.blocks import Blocks, Spent
 from tenure.engine.pages import Ends
 from tenure.engine.rooms import Rooms
+from tenure.engine.spines import Watch
 from tenure.model.addressing import Range, Subnet
 from tenure.net.addresses import number_of, parse_prefix, width
 from tenure.net.rangeset import Pair, RangeSet
@@ -36,6 +37,42 @@ class Space(Blocks):
         self.loose: dict[int, str] = {}
         self.block_length, self.rack_length = lengths
         self.reshape()
+
+    def loosen(self, number: int, host: str | None) -> str | None:
+        """A host uses an address away from its block's owner (None: nobody does); returns which one did till now."""
+        before = self.loose.pop(number, None)
+        if host is not None:
+            self.loose[number] = host
+        if self.watch is not None and host != before:
+            self.watch.loosen(number, host)
+        return before
+
+    def held_in(self, block: Slice) -> int:
+        """How many addresses of a block are held, loans included."""
+        return sum((page.used >> low & mask).bit_count() for page, low, mask in self._over(block))
+
+    def counts(self, block: Slice) -> tuple[int, int, int]:
+        """Held, resting and closed addresses of a block; with the free ones they are all of it."""
+        held = resting = 0
+        for page, low, mask in self._over(block):
+            open_ = ~page.closed >> low & mask
+            held += (page.used >> low & open_).bit_count()
+            resting += (page.resting >> low & open_).bit_count()
+        return held, resting, self.closed.within(block.first, block.last).size
+
+    def spent(self) -> list[Spent]:
+        """What has been put aside."""
+        return self._spent.between(self.first, self.last)
+
+    def show(self, watch: Watch) -> None:
+        """Tell somebody of all blocks and loose addresses, and from now on of each change."""
+        self.watch = watch
+        for first, length, _ in self.regions:
+            self._tell_region(first, length)
+        for block in self.blocks.values():
+            watch.put("block", *block.key, block.owner)
+        for number, host in self.loose.items():
+            watch.loosen(number, host)
 
     def adopt(self, old: "Space") -> None:
         """Take over what `old`, the same subnet under another prefix, remembers; `reshape` must follow."""

@@ -18,6 +18,7 @@ from tenure.engine.prefixes import Prefixes
 from tenure.engine.reducers import REDUCERS, Undo
 from tenure.engine.rooms import Rooms
 from tenure.engine.space import Space
+from tenure.engine.spines import Spines
 from tenure.engine.strategies.view import Level
 from tenure.engine.strays import Strays
 from tenure.model import events as e
@@ -129,6 +130,7 @@ class State:
         strays: Rests of addresses whose subnet is gone.
         relays: Location by (circuit id, remote id). names: Ids by (kind, name).
         draining: Ids of locations that say so of themselves.
+        spines: How many routes networks with a budget have.
     """
 
     def __init__(self) -> None:
@@ -158,11 +160,22 @@ class State:
         self.strays = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}
         self.draining: set[str] = set()
+        self.spines = Spines()
         self._ways: dict[str | None, WayUp] = {}
         self._ends = Ends()
         self._made = 0
 
     # Questions
+
+    @property
+    def now(self) -> datetime:
+        """The latest time that `advance` was told."""
+        return self._ends.now
+
+    @property
+    def emptied(self) -> dict[str, None]:
+        """Ids of subnets in which there may be a block that nobody uses; whoever looks crosses off what is not so."""
+        return self._ends.emptied
 
     def find(self, kind: str, name: str) -> str | None:
         """The id behind an id or a name of a `vrf`, `location` or `network`, or None.
@@ -359,10 +372,12 @@ class State:
         self.families[subnet.network, space.version] += 1
         self.prefixes.put(subnet)
         self.rooms.add(space)
+        self.spines.forget(subnet.network)
 
     def drop_space(self, space: Space) -> None:
         """Know a subnet no longer."""
         subnet = space.subnet
+        self.spines.forget(subnet.network)
         self.rooms.drop(space)
         self.prefixes.drop(subnet)
         self.families[subnet.network, space.version] -= 1

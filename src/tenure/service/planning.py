@@ -229,8 +229,8 @@ def _needs(
     if before is not None:
         wanted.claims.update(_claims(_decode(before.answer)))
         return before
-    if not trusted and isinstance(item.asked.use, u.ExpireLeases):
-        return StoreUnavailable("expiry is suspended, because the clock has stepped")
+    if not trusted and isinstance(item.asked.use, u.ExpireLeases | u.Tend):
+        return StoreUnavailable("upkeep is suspended, because the clock has stepped")
     try:
         wants.want(wanted, item.asked.use, memory.state)
     except TenureError as error:

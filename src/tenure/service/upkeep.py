@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from tenure.model.answers import Number, Reply
-from tenure.model.uses import ExpireLeases, Submission
+from tenure.model.uses import ExpireLeases, Submission, Tend
 from tenure.service.clock import Clock
 from tenure.store.interface import Store
 
@@ -15,7 +15,7 @@ TERM: Final = 30.0
 """Seconds for which the duty is taken; `step` must be called more often to keep it."""
 KEYS_LAST: Final = timedelta(hours=24)
 
-_EXPIRY = 256
+_AT_ONCE = 256
 _KEYS_EVERY = 600.0
 
 
@@ -37,10 +37,10 @@ class Upkeep:
         self._forgot_at = float("-inf")
 
     def step(self) -> int:
-        """Do what is due, if the duty is this node's: close ended leases, drop old idempotency keys.
+        """Do what is due, if the duty is this node's: close ended leases, tend placement, drop old idempotency keys.
 
         Returns:
-            How many leases were closed.
+            How many leases were closed, and changes made to placement.
 
         Raises:
             StoreUnavailable: The store or the writer takes nothing now.
@@ -48,15 +48,19 @@ class Upkeep:
         if self._store.take_duty(DUTY, self._owner, self._clock.now(), TERM) is None:
             return 0
         self._forget_keys()
-        closed = 0
-        while (number := self._expire()) > 0:
-            closed += number
-            if number < _EXPIRY:
-                break
-        return closed
+        return self._all(ExpireLeases(limit=_AT_ONCE)) + self._all(Tend(limit=_AT_ONCE))
 
-    def _expire(self) -> int:
-        asked = Submission(use=ExpireLeases(limit=_EXPIRY), actor=DUTY, source=self._owner, patience=TERM)
+    def _all(self, use: ExpireLeases | Tend) -> int:
+        """Ask until less is due than is done at once."""
+        done = 0
+        while (number := self._ask(use)) > 0:
+            done += number
+            if number < _AT_ONCE:
+                break
+        return done
+
+    def _ask(self, use: ExpireLeases | Tend) -> int:
+        asked = Submission(use=use, actor=DUTY, source=self._owner, patience=TERM)
         answer = self._submit([asked]).result(TERM * 2)[0].answer
         return answer.value if isinstance(answer, Number) else 0
 
