@@ -16,8 +16,8 @@ from tenure.engine.strategies import regions
 from tenure.engine.strategies.view import Candidate, View, Wish, new_block, value
 from tenure.model import events as e
 
-_LARGEST = 3
-"""Bits of the largest piece that is lent at once: 8 addresses. (Smaller ones make more loans, larger ones lie idle.)"""
+LARGEST = 8
+"""The largest piece that is lent at once. (Smaller ones make more loans, of larger ones more lies idle.)"""
 
 _SPARE = 0.4
 """Who lends keeps more than half of what it has free, so that it does not run short itself."""
@@ -91,7 +91,7 @@ def _borrowed(wish: Wish, view: View, space: Space, lenders: Lenders) -> Iterato
             step = e.BlockResized(before=value(space, loan), block=after)
             yield Candidate(space.subnet.id, None, after.cidr, "new", (step,))
     found: tuple[int, int, int, Slice] | None = None
-    for lender in lenders.richest(LOOKED_AT):
+    for lender in lenders.richest(2 * LOOKED_AT):
         if lender.owner != wish.owner and (piece := _piece(space, lender)) is not None:
             length, first = piece
             if found is None or (length, -lender.free) < found[:2]:
@@ -117,7 +117,7 @@ def _buddy(space: Space, loan: Slice) -> Slice:
 
 
 def _shortest(space: Space) -> int:
-    return max(space.block_length, space.width - _LARGEST)
+    return max(space.block_length, space.width - LARGEST.bit_length() + 1)
 
 
 def _piece(space: Space, lender: Slice) -> tuple[int, int] | None:

@@ -12,6 +12,9 @@ from tenure.model import events as e
 _GENEROUS = 1.25
 """An area is given a whole buddy up to this times its share of what is left, so that it stays one route."""
 
+_LEAST = 32
+"""An area's next piece has so many addresses at least: each is a route at the spine."""
+
 
 def area_of(space: Space, wish: Wish, above: int = 0) -> Area | None:
     """What the nearest place above a host (or the one above that, …) has to cut; None where it has nothing yet."""
@@ -31,13 +34,16 @@ def by_buddy(wish: Wish, space: Space, above: int = 0) -> tuple[Step, ...] | Non
     return None
 
 
-def wider(wish: Wish, space: Space, above: int = 0) -> tuple[Step, ...] | None:
-    """More space for a host's area, out of the next wider one, which gets more itself where it has none."""
+def wider(wish: Wish, space: Space, wanted: int, above: int = 0) -> tuple[Step, ...] | None:
+    """More space for a host's area, out of the next wider one, which gets more itself where it has none.
+
+    Its share of what is left there, but enough for a block of the length `wanted`.
+    """
     if above >= len(wish.areas):
         return None
     source = area_of(space, wish, above + 1)
     if source is None or source.free.empty:
-        return wider(wish, space, above + 1)
+        return wider(wish, space, wanted, above + 1)
     level, area = wish.areas[above], area_of(space, wish, above)
     if area is None:
         piece = place(space, source, _first_length(space, level))
@@ -45,8 +51,22 @@ def wider(wish: Wish, space: Space, above: int = 0) -> tuple[Step, ...] | None:
     grown = by_buddy(wish, space, above)
     if grown is not None:
         return grown
-    near = _near(space, area, source, _chunk(space, area, source))
-    return wider(wish, space, above + 1) if near is None else _owned(space, *near, level)
+    near = _near(space, area, source, _chunk(space, area, source, wanted))
+    return wider(wish, space, wanted, above + 1) if near is None else _owned(space, *near, level)
+
+
+def to_come(wish: Wish, space: Space) -> float:
+    """What a host's area could still be given of the next wider one: its share."""
+    area, source = area_of(space, wish), area_of(space, wish, 1)
+    if area is None or area is space.root or source is None or source.free.empty:
+        return 0.0
+    return _share(space, area, source)
+
+
+def cut(space: Space, area: Area) -> int:
+    """How many addresses of an area are in narrower blocks."""
+    whole = space.size if area is space.root else sum(piece.size for piece in area.pieces.values())
+    return whole - area.free.size
 
 
 def of_another(wish: Wish, space: Space) -> tuple[Step, ...] | None:
@@ -82,12 +102,10 @@ def _share(space: Space, area: Area, source: Area) -> float:
     return source.free.size * max(mine, 1) / max(all_, 1)
 
 
-def _chunk(space: Space, area: Area, source: Area) -> int:
-    """Length of the next piece: the largest within the area's share; at least a block, and 64 addresses."""
-    share = int(_share(space, area, source) * _GENEROUS)
-    return min(
-        space.width - max(share.bit_length() - 1, 0), max(min(space.block_length, space.width - 6), space.length)
-    )
+def _chunk(space: Space, area: Area, source: Area, wanted: int) -> int:
+    """Length of the next piece: the largest within the area's share; no smaller than what is wanted, nor `_LEAST`."""
+    share = max(int(_share(space, area, source) * _GENEROUS), _LEAST)
+    return max(min(space.width - share.bit_length() + 1, wanted), space.length)
 
 
 def _largest_first(area: Area) -> list[Slice]:

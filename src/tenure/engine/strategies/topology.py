@@ -61,7 +61,7 @@ def _room(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     for _ in range(_GRAINS):
         area = regions.area_of(space, wish)
         yield from _growth(wish, space, area)
-        wanted = _wanted(wish, space)
+        wanted = _wanted(wish, space, area)
         if eager and _is_short(area, wanted) and space.own.get(wish.owner):
             eager = False
             wider = regions.by_buddy(wish, space)
@@ -72,7 +72,7 @@ def _room(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
         if piece is not None:
             yield new_block(space, *piece, wish.owner)
             continue
-        wider = regions.wider(wish, space)
+        wider = regions.wider(wish, space, wanted)
         if wider is None:
             return
         yield prepared(space, wider)
@@ -83,10 +83,18 @@ def _is_short(area: Area | None, wanted: int) -> bool:
     return largest is None or largest > wanted
 
 
-def _wanted(wish: Wish, space: Space) -> int:
-    """Length of the next block: a first one is small; one for a host that cannot grow is as large as all it has."""
+def _wanted(wish: Wish, space: Space, area: Area | None) -> int:
+    """Length of the next block: a first one is small; one for a host that cannot grow is as large as all it has.
+
+    Where little is left it is the host's share of that, so that nobody is given what all will need.
+    """
     size = sum(block.size for block in islice(space.own.get(wish.owner, {}).values(), LOOKED_AT))
-    return min(space.block_length, space.width - (size - 1).bit_length()) if size else space.block_length
+    if not size:
+        return space.block_length
+    if area is not None:
+        left = area.free.size + regions.to_come(wish, space)
+        size = min(size, max(int(left * size / max(regions.cut(space, area), 1)), lending.LARGEST))
+    return space.width - (size - 1).bit_length()
 
 
 def _growth(wish: Wish, space: Space, area: Area | None) -> Iterator[Candidate]:
