@@ -8,6 +8,7 @@ from tenure.engine.fingerprint import fingerprint
 from tenure.engine.strategies import STRATEGIES
 from tenure.errors import AlreadyAllocated, Conflict, Exhausted, InUse, InvalidValue, NotFound, Overlap
 from tenure.model import uses as u
+from tenure.net.addresses import number_of
 from tests.engine import naive
 from tests.engine.world import World, site
 
@@ -210,7 +211,8 @@ def test_a_hard_boundary_names_itself_and_what_is_free_elsewhere() -> None:  # c
         hard.ip(host="h1-0")
     assert refused.value.facts["boundary"] == "hard"
     assert refused.value.facts["available_elsewhere"] == 13
-    assert soft.claim(host="h1-0").addresses[0].title == "borrowed"
+    lent = soft.claim(host="h1-0").addresses[0]
+    assert soft.space("10.0.0.0/28").block_at(number_of(lent.ip)).lender.text == "10.0.0.0/28"
 
 
 def test_forty_hosts_have_forty_blocks_and_one_host_one() -> None:  # libcalico-go 785, calicoctl 1378

@@ -67,7 +67,7 @@ def test_a_moved_address_is_borrowed_and_at_home_again_it_is_own() -> None:
 def test_a_borrowed_address_that_comes_to_its_blocks_owner_is_own() -> None:
     world = site("10.0.0.0/29", block_length_v4=29, fields={"use_all_addresses": True})
     owner = world.claim(host="h0-0")
-    lent = world.claim(host="h0-1")
+    lent = world.claim(host="h0-1", address="10.0.0.7")
     assert lent.addresses[0].title == "borrowed"
     assert loose(world, "10.0.0.0/29") == {lent.addresses[0].ip: "h0-1"}
     assert move(world, lent, "h0-0").addresses[0].title == "own"

@@ -10,4 +10,4 @@ def candidates(wish: Wish, view: View) -> Iterator[Candidate]:
     for space in view.spaces:
         number = space.lowest_free()
         if number is not None:
-            yield Candidate(space.subnet.id, number, None, "own")
+            yield Candidate(space.subnet.id, number, None, None)

@@ -22,7 +22,7 @@ def candidates(wish: Wish, view: View) -> Iterator[Candidate]:
     for space in view.spaces:
         number = space.nth_free(_random(view.seed, space.available) % min(space.available, WINDOW))
         if number is not None:
-            yield Candidate(space.subnet.id, number, None, "own")
+            yield Candidate(space.subnet.id, number, None, None)
 
 
 def _random(seed: int, available: int) -> int:

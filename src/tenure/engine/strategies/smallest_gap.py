@@ -17,4 +17,4 @@ def candidates(wish: Wish, view: View) -> Iterator[Candidate]:
     for space in view.spaces:
         number = space.smallest_gap()
         if number is not None:
-            yield Candidate(space.subnet.id, number, None, "own")
+            yield Candidate(space.subnet.id, number, None, None)

@@ -62,14 +62,14 @@ class Candidate(NamedTuple):
         number: The address; None for the next free one of `block`.
         block: The host block that the address lies in as text, or None where blocks play no part. Without
             number and block it is a preparation: its steps are taken, and the next candidate is asked for.
-        title: By what right.
+        title: By what right; None where blocks play no part.
         steps: What to do to blocks first, in order.
     """
 
     subnet: str
     number: int | None
     block: str | None
-    title: Title
+    title: Title | None
     steps: tuple[Step, ...] = ()
 
 
