@@ -70,19 +70,25 @@ def cut(space: Space, area: Area) -> int:
 
 
 def of_another(wish: Wish, space: Space) -> tuple[Step, ...] | None:
-    """A piece that another area of any kind has not cut, for the host's; the other keeps what is around that."""
+    """Half of the largest piece that another area has not cut, for the host's; the other keeps what is around that."""
     level = wish.areas[0]
     areas = [area for area in islice(space.open.values(), LOOKED_AT) if area.owner != level.owner]
     for area in sorted(areas, key=lambda each: each.free.size, reverse=True):
         largest = area.free.largest()
-        piece = None if largest is None else place(space, area, max(space.block_length, largest))
+        half = space.width if largest is None else max(largest, min(largest + 1, space.block_length), space.rack_length)
+        piece = place(space, area, half)
         if piece is not None:
-            row = space.region_at(piece[0])
-            piece = piece[0], piece[1] if row is None else max(piece[1], row.length)
-            whole = space.regions.get((*piece, level.kind))
+            first, length = _in_one(space, *piece)
+            whole = space.regions.get((first, length, level.kind))
             given = () if whole is None else (e.BlockSurrendered(block=value(space, whole)),)
-            return *given, *_owned(space, *piece, level)
+            return *given, *_owned(space, first, length, level)
     return None
+
+
+def _in_one(space: Space, first: int, length: int) -> Piece:
+    """As much of a piece as lies in one block of its owner."""
+    row = space.region_at(first)
+    return first, length if row is None else max(length, row.length)
 
 
 def _first_length(space: Space, level: Level) -> int:
