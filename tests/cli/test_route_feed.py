@@ -99,6 +99,21 @@ def test_what_was_not_taken_is_told_again(site: Site) -> None:
     assert told.refused == [told.changes[0]] * 2
 
 
+def test_a_file_is_told_whole_and_only_when_it_differs(site: Site) -> None:
+    furnish(site)
+    feed = Feed(Client(InProcess(site)), "fabric", form="frr")
+    told = Told(enough=9)
+    feed.step(told)
+    site.post("/v1/claims", {"network": "prod", "host": "compute-7"})  # of the block that has a route already
+    feed.step(told)
+    site.ask("PATCH", "/v1/locations/rack-3", {"router": "10.255.0.4"})
+    feed.step(told)
+    assert [[line.split()[-1] for line in lines] for lines in told.changes] == [
+        ["Tenure", "10.255.0.3"],
+        ["Tenure", "10.255.0.4"],
+    ]
+
+
 def test_the_first_refusal_is_the_callers(site: Site) -> None:
     site.post("/v1/claims", {"network": "prod", "host": "compute-7"})
     feed, _ = feed_of(site, lambda seconds: None)

@@ -46,6 +46,8 @@ def test_routes_are_written_as_router_software_reads_them(rows: Command) -> None
     written = rows("routes", "fabric", "--network", "fabric-7", "--format", "frr").splitlines()
     assert [line.split()[-1] for line in written[1:]] == ["10.255.0.7", "10.255.0.8"]
     assert "--format" in rows.refused(2, "routes", "fabric", "--format", "cisco")
+    assert "--format" in rows.refused(2, "routes", "follow", "fabric", "--format", "json")
+    assert "a command" in rows.refused(2, "routes", "follow", "fabric", "--format", "bird")
     assert "There is no location 'row-9'" in rows.refused(1, "routes", "row-9")
     rows("location", "set", "row-8", "--router", "none")
     refused = rows.refused(1, "routes", "fabric", "--network", "fabric-7", "--format", "bird")

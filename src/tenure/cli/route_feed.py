@@ -1,4 +1,4 @@
-"""Routes as they change, in the lines of ExaBGP's process API: `announce route …`, `withdraw route …`."""
+"""Routes as they change: lines of ExaBGP's process API (`announce route …`, `withdraw route …`), or a router's file."""
 
 import os
 import signal
@@ -29,10 +29,11 @@ class Refused(Exception):
 class Feed:
     """The routes of one place, and what of them was told.
 
-    A table is told as its difference to the one before, so that nothing that stays is withdrawn on the way: not when
-    the service restarts, nor when a message is lost.
+    For ExaBGP a table is told as its difference to the one before, so that nothing that stays is withdrawn on the way:
+    not when the service restarts, nor when a message is lost. Other forms are files, told whole when they differ.
 
     Args:
+        form: `exabgp`, `bird` or `frr`.
         pause: Waits so many seconds.
     """
 
@@ -42,13 +43,16 @@ class Feed:
         where: str,
         network: str | None = None,
         vrf: str | None = None,
+        form: str = "exabgp",
         pause: Callable[[float], object] = time.sleep,
     ) -> None:
         self._client = client
         self._where = where
         self._within = {"network": network, "vrf": vrf}
+        self._form = form
+        self._news = difference if form == "exabgp" else rewriting
         self._pause = pause
-        self._told: dict[str, str] = {}
+        self._told = ""
         self._tag: str | None = None
         self._heard = False
 
@@ -75,15 +79,29 @@ class Feed:
 
     def step(self, tell: Tell, wait: int | None = None) -> None:
         """Ask once, and tell what changed; with `wait` an answer that nothing did may take so many seconds."""
-        tag, text = self._client.routes_text(self._where, "exabgp", known=self._tag, wait=wait, **self._within)
+        tag, text = self._client.routes_text(self._where, self._form, known=self._tag, wait=wait, **self._within)
         self._heard = True
         if text is not None:
-            now = {line.split()[2]: line for line in text.splitlines()}
-            lines = changes(self._told, now)
+            lines = self._news(self._told, text)
             if lines:
                 tell(lines)
-            self._told = now
+            self._told = text
         self._tag = tag
+
+
+def rewriting(before: str, after: str) -> list[str]:
+    """All lines of a router's file, or none if it differs from the one before only in its first line, a remark."""
+    lines = after.splitlines()
+    return lines if lines[1:] != before.splitlines()[1:] or not before else []
+
+
+def difference(before: str, after: str) -> list[str]:
+    """The lines that make one table of another; both are texts of announcements."""
+    return changes(_by_prefix(before), _by_prefix(after))
+
+
+def _by_prefix(text: str) -> dict[str, str]:
+    return {line.split()[2]: line for line in text.splitlines()}
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:

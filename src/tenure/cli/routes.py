@@ -110,7 +110,10 @@ def _planned(move: dict[str, Any]) -> dict[str, Any]:
 
 @app.command(
     cls=Remote,
-    epilog=example("tenure routes follow rack-3", "tenure routes follow fabric --exec 'nc -U /run/bgp/api'"),
+    epilog=example(
+        "tenure routes follow rack-3",
+        "tenure routes follow rack-3 --format bird --exec 'cat >/etc/bird/tenure.conf && birdc configure'",
+    ),
 )
 def follow(
     ctx: Context,
@@ -123,6 +126,9 @@ def follow(
             "--exec", metavar="COMMAND", help="Run this in a shell for each change, with its lines on standard input."
         ),
     ] = None,
+    form: Annotated[
+        str, Option("--format", metavar="FORM", help="exabgp; with --exec also bird or frr, a whole file each time.")
+    ] = "exabgp",
 ) -> None:
     """Announce and withdraw routes as the ledger moves: the lines of ExaBGP's process API, from all that there are on.
 
@@ -130,6 +136,10 @@ def follow(
     """
     from tenure.cli.route_feed import Feed, ends_with_its_reader, run_with, tell
 
+    if form not in _FORMS[1:]:
+        raise BadParameter(f"it is one of {', '.join(_FORMS[1:])}", param_hint="--format")
+    if form != "exabgp" and not command:
+        raise BadParameter("a file is given to a command: --exec", param_hint="--format")
     asked = session(ctx)
     with ends_with_its_reader():
-        Feed(asked.client, where, network, vrf).follow(run_with(command) if command else tell)
+        Feed(asked.client, where, network, vrf, form).follow(run_with(command) if command else tell)
