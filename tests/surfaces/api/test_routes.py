@@ -69,11 +69,11 @@ def test_bird_reads_a_protocol_a_family_and_one_for_what_is_being_left(rows: Sit
     assert "protocol static tenure_ipv6 {" in lines
 
 
-def test_frr_prefers_by_distance(rows: Site) -> None:
+def test_frr_is_given_the_preferred_one_alone(rows: Site) -> None:
     ip = moved(rows)
-    lines = text(rows, "fabric", "frr").splitlines()
-    assert f"ip route {ip}/32 10.255.0.4" in lines
-    assert f"ip route {ip}/32 10.255.0.3 200" in lines
+    remark, *lines = text(rows, "fabric", "frr").splitlines()
+    assert [line for line in lines if f"{ip}/32" in line] == [f"ip route {ip}/32 10.255.0.4"]
+    assert remark.startswith("! 3 routes for fabric")
     assert [line.split()[-1] for line in text(rows, "host-41", "frr").splitlines()[1:]] == ["blackhole"]
 
 
@@ -82,9 +82,11 @@ def test_exabgp_announces_one_next_hop_a_prefix_and_of_a_host_its_own(rows: Site
     fabric = text(rows, "fabric", "exabgp").splitlines()
     assert f"announce route {ip}/32 next-hop 10.255.0.4" in fabric
     assert len(fabric) == len({line.split()[2] for line in fabric}) == 3
-    assert f"announce route {ip}/32 next-hop self" in text(rows, "host-42", "exabgp").splitlines()
+    assert f"announce route {ip}/32 next-hop 10.255.4.2" in text(rows, "host-42", "exabgp").splitlines()
     leaving = text(rows, "host-31", "exabgp").splitlines()
-    assert leaving[1:] == [f"announce route {ip}/32 next-hop self local-preference 50"]
+    assert leaving[1:] == [f"announce route {ip}/32 next-hop 10.255.3.1 local-preference 50"]
+    rows.ask("PATCH", "/v1/locations/host-42", {"router": None})
+    assert f"announce route {ip}/32 next-hop self" in text(rows, "host-42", "exabgp").splitlines()
 
 
 def text(site: Site, place: str, form: str) -> str:

@@ -1,7 +1,8 @@
 """Routes as router software reads them: BIRD 2, FRR, and the lines of ExaBGP's process API.
 
-During a hand-over two hosts announce an address. BIRD and FRR get both, the one that is left with a worse preference.
-ExaBGP gets one a prefix: without ADD-PATH (RFC 7911) a second announcement takes the place of the first.
+During a hand-over two hosts announce an address. BIRD gets both, the one that is left with a worse preference. FRR and
+ExaBGP get one a prefix: given two static routes at once, FRR (8.4 for one) may lose either, whatever their distances;
+and without ADD-PATH (RFC 7911) a second announcement takes the place of the first.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +17,6 @@ Form = Literal["bird", "frr", "exabgp"]
 
 PREFERENCE: Final = 50
 """BGP's local preference (RFC 4271) of the host that an address leaves; others have none said, which is 100."""
-_DISTANCE: Final = 200
 _SHOWN: Final = 20
 _LOCAL: Final = "local"
 _UNREACHABLE: Final = "unreachable"
@@ -60,14 +60,14 @@ def _addressed(route: TableRoute) -> bool:
     return route.via.kind in (_LOCAL, _UNREACHABLE) or route.via.router is not None
 
 
-def _about(table: Table) -> str:
-    return f"{len(table.routes)} routes for {table.place}, as of {table.sequence}; made by Tenure"
+def _about(table: Table, routes: list[TableRoute]) -> str:
+    return f"{len(routes)} routes for {table.place}, as of {table.sequence}; made by Tenure"
 
 
 def _bird(table: Table) -> Iterator[str]:
     """A file to include: a static protocol a family, and another one for what is being left."""
     routes = _routable(table, table.routes)
-    yield f"# {_about(table)}"
+    yield f"# {_about(table, routes)}"
     for version in (4, 6):
         mine = [route for route in routes if _version(route) == version]
         yield from _bird_protocol(f"tenure_ipv{version}", f"ipv{version};", [each for each in mine if each.preferred])
@@ -92,23 +92,27 @@ _BIRD_WORDS: Final = {_LOCAL: "blackhole", _UNREACHABLE: "unreachable"}
 
 
 def _frr(table: Table) -> Iterator[str]:
-    yield f"! {_about(table)}"
-    for route in _routable(table, table.routes):
+    routes = _routable(table, (route for route in table.routes if route.preferred))
+    yield f"! {_about(table, routes)}"
+    for route in routes:
         word = "ip" if _version(route) == 4 else "ipv6"
         via = _FRR_WORDS.get(route.via.kind) or route.via.router
-        yield f"{word} route {route.prefix} {via}" + ("" if route.preferred else f" {_DISTANCE}")
+        yield f"{word} route {route.prefix} {via}"
 
 
 _FRR_WORDS: Final = {_LOCAL: "blackhole", _UNREACHABLE: "reject"}
 
 
 def _exabgp(table: Table) -> Iterator[str]:
-    """What is announced: by a host what is local, for others everything; of two next hops the preferred one."""
+    """What is announced: by a host what is local, for others everything; of two next hops the preferred one.
+
+    ExaBGP refuses `self` for the family that its session does not run over: it stands for a host without a router only.
+    """
     routes = [route for route in table.routes if table.where != "host" or route.via.kind == _LOCAL]
     best = {route.prefix: route for route in sorted(routes, key=lambda route: route.preferred)}
     whole = _without_holes(best[prefix] for prefix in dict.fromkeys(route.prefix for route in routes))
     for route in _routable(table, whole):
-        via = "self" if route.via.kind == _LOCAL else route.via.router
+        via = route.via.router or "self"
         more = "" if route.preferred else f" local-preference {PREFERENCE}"
         yield f"announce route {route.prefix} next-hop {via}{more}"
 
