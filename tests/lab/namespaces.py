@@ -61,7 +61,7 @@ class Namespace:
 
     def forward(self) -> None:
         """Let it route between its interfaces."""
-        self.run(["sysctl", "-qw", "net.ipv4.ip_forward=1"])
+        self.run(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"])
 
     def remove(self) -> None:
         """End everything that runs in here, then remove it."""
