@@ -1,20 +1,19 @@
 """Strategies and blocks alone: the allocator without claims, names and events, for figures in seconds."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from typing import Final
 
-from tenure.engine.buddy import Buddy
 from tenure.engine.choosing import choose
 from tenure.engine.leaving import emptied, leaving
-from tenure.engine.routes import RouteTable, hosts, spine
-from tenure.engine.space import Space
+from tenure.engine.reach import barrier
 from tenure.engine.state import State
-from tenure.engine.strategies import IDLE, STRATEGIES, View, Wish, host_block
+from tenure.engine.strategies import IDLE, STRATEGIES, View, Wish, host_block, idle
 from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet, Vrf
 from tenure.model.policy import reach_of
 from tenure.model.topology import Location
+from tenure.simulate.counting import Tables
 from tenure.simulate.drive import Figures
 from tenure.simulate.world import Policy, World
 
@@ -63,56 +62,9 @@ def begin(world: World) -> State:
 
 
 def host_at(host: int, rack: int, incarnation: int = 0) -> Location:
-    """A host; its name stays when it is replaced, its id does not."""
-    return Location(
-        id=f"h{host}" + f"-{incarnation}" * bool(incarnation), name=f"h{host}", kind="host", parent=f"r{rack}"
-    )
-
-
-def figures_of(state: State, space: Space) -> Figures:
-    """What the routers of a site hold now: routes announced, and the fewest that would do. Cost: linear in them."""
-    counts = []
-    for level in (hosts(state.locations), spine(state.locations)):
-        table = RouteTable(space.width, level)
-        for (first, length, _), region in space.regions.items():
-            table.put("region", first, length, region.owner)
-        for block in space.blocks.values():
-            table.put("block", block.first, block.length, block.owner)
-        for number, host in space.loose.items():
-            table.put("loose", number, space.width, host)
-        counts.append(table.size)
-    return Figures(
-        fabric=len(space.blocks) + len(space.loose),
-        spine=sum(1 for _ in at_spine(state, space)),
-        blocks=len(space.blocks),
-        loose=len(space.loose),
-        live=space.held,
-        free=space.available,
-        least_fabric=counts[0],
-        least_spine=counts[1],
-    )
-
-
-def at_spine(state: State, space: Space) -> Iterator[tuple[int, int, str]]:
-    """What each rack announces: its blocks, those of its hosts and addresses outside of them, neighbours as one."""
-    told: dict[str, Buddy] = {}
-
-    def tell(owner: str | None, first: int, length: int) -> None:
-        rack = state.way_up(owner)[1] or owner
-        if rack is None:
-            return
-        mine = told.setdefault(rack, Buddy(space.first, space.length, space.width, empty=True))
-        around = space.region_at(first, length)
-        if mine.around(first, length) is None or (around is not None and around.owner != rack):
-            mine.give(first, length)
-
-    for (first, length, _), region in sorted(space.regions.items()):
-        tell(region.owner, first, length)
-    for block in sorted(space.blocks.values(), key=lambda block: block.length):
-        tell(block.owner, block.first, block.length)
-    for number, host in space.loose.items():
-        tell(host, number, space.width)
-    return ((*piece, rack) for rack, mine in told.items() for piece in mine.pieces())
+    """A host; each incarnation of it is another location."""
+    id_ = f"h{host}" + f"-{incarnation}" * bool(incarnation)
+    return Location(id=id_, name=id_, kind="host", parent=f"r{rack}")
 
 
 class BlocksAlone:
@@ -122,7 +74,9 @@ class BlocksAlone:
         self.state = begin(world)
         self.space = self.state.subnets[SUBNET]
         self.capacity = self.space.capacity
+        self._tables = Tables(self.state, self.space)
         policy = world.policy
+        self._network = self.state.networks[NETWORK]
         self._strategy = (
             host_block.capped(policy.cap) if policy.strategy == "host_block" else STRATEGIES[policy.strategy]
         )
@@ -132,7 +86,8 @@ class BlocksAlone:
         self._ids = [f"h{host}" for host in range(world.site.hosts)]
         self._racks = [world.site.rack_of(host) for host in range(world.site.hosts)]
         self._wishes: dict[int, Wish] = {}
-        self._held: dict[int, int] = {}
+        self._held: dict[int, tuple[int, str]] = {}
+        self._retired: dict[str, int] = {}
         self._seed = 0
 
     def claim(self, workload: int, host: int) -> bool:
@@ -144,60 +99,71 @@ class BlocksAlone:
         chosen = choose(self._strategy(wish, view), view, self.state.subnets, self.state.reduce)
         if chosen is None:
             return False
-        number = chosen[1]
+        number, owner = chosen[1], wish.owner
         space.take(number)
         block = space.block_at(number)
-        if block is None or block.owner != wish.owner:
-            space.loose[number] = wish.owner
-        self._held[workload] = number
+        if block is None or block.owner != owner:
+            space.loosen(number, owner)
+        self._held[workload] = number, owner
         return True
 
     def release(self, workload: int) -> bool:
         """Take back what a workload holds."""
-        number = self._held.pop(workload, None)
-        if number is None:
+        held = self._held.pop(workload, None)
+        if held is None:
             return False
-        self._give_back(number)
+        self._give_back(*held)
         return True
 
-    def _give_back(self, number: int) -> None:
+    def _give_back(self, number: int, owner: str) -> None:
         space = self.space
         space.untake(number)
-        space.loose.pop(number, None)
+        if space.loose:
+            space.loosen(number, None)
         if self._cooldown:
             space.rest(number, self.state.now + self._cooldown)
         block = space.block_at(number)
         if block is not None and block.emptied is not None:
             for step in emptied(space, number):
                 self.state.reduce(step)
+        if owner in self._retired:
+            self._left(owner)
 
     def move(self, workload: int, host: int, renumber: bool) -> bool:
         """Let a workload be elsewhere."""
-        number = self._held[workload]
+        old = self._held[workload]
         if renumber:
             moved = self.claim(workload, host)
             if moved:
-                self._give_back(number)
+                self._give_back(*old)
             return moved
-        block = self.space.block_at(number)
-        owner = None if block is None else block.owner
-        if self._reach == "host" and owner not in (None, self._ids[host]):
+        number, before = old
+        owner = self._ids[host]
+        if barrier(self.state, self._network, self.space, number, owner) is not None:
             return False
-        self.space.loose.pop(number, None)
-        if owner != self._ids[host]:
-            self.space.loose[number] = self._ids[host]
+        block = self.space.block_at(number)
+        self.space.loosen(number, None if block is not None and block.owner == owner else owner)
+        self._held[workload] = number, owner
+        if before in self._retired:
+            self._left(before)
         return True
 
     def replace(self, host: int) -> None:
-        """The host goes, and comes again under its name."""
-        old = self.state.locations[self._ids[host]]
-        for step in leaving(self.space, old.id):
-            self.state.reduce(step)
-        self.state.reduce(e.LocationDeleted(location=old))
-        new = host_at(host, self._racks[host], int(old.id.partition("-")[2] or 0) + 1)
+        """The host comes again as another; the old one goes with the last that it holds."""
+        old = self._ids[host]
+        new = host_at(host, self._racks[host], int(old.partition("-")[2] or 0) + 1)
         self.state.reduce(e.LocationCreated(location=new))
         self._ids[host] = new.id
         self._wishes.clear()
+        self._retired[old] = 1 + sum(owner == old for _, owner in self._held.values())
+        self._left(old)
+
+    def _left(self, retired: str) -> None:
+        """There is one reason less to keep a host that was replaced."""
+        self._retired[retired] -= 1
+        if not self._retired[retired]:
+            del self._retired[retired]
+            self._remove(retired)
 
     def add_rack(self, rack: int, hosts: tuple[int, ...]) -> None:
         """A rack of new hosts."""
@@ -223,12 +189,12 @@ class BlocksAlone:
     def tick(self, now: float) -> None:
         """Time passes."""
         self.state.advance(START + timedelta(seconds=now))
-        for step in self._idle(self.space, self.state.now):
+        for step in chain(self._idle(self.space, self.state.now), idle.wider(self.space, self.state.now)):
             self.state.reduce(step)
 
     def figures(self) -> Figures:
         """What routers hold now."""
-        return figures_of(self.state, self.space)
+        return self._tables.figures()
 
     def _wish(self, host: int) -> Wish:
         owner = self._ids[host]

@@ -50,7 +50,7 @@ class Drive(Protocol):
         """Let a workload be on this host, with its address or a new one; False is refused, and all stays."""
 
     def replace(self, host: int) -> None:
-        """The host is deleted and made again under its name. What it held is held until it is released."""
+        """The host is another from now on, under the same name; the old one goes when all it held is released."""
 
     def add_rack(self, rack: int, hosts: tuple[int, ...]) -> None:
         """A rack of new hosts."""
