@@ -32,11 +32,23 @@ def place(space: Blocks, area: Area, length: int) -> Piece | None:
 
 
 def part(space: Blocks, first: int, length: int, wanted: int) -> Piece:
-    """The lowest part of a piece, of the length wanted if it is that large, that has an address for a claim."""
-    wanted = max(length, wanted)
-    number = space.next_free(first, first + (1 << (space.width - length)) - 1)
-    shift = space.width - wanted
-    return (first if number is None else number >> shift << shift), wanted
+    """A part of a piece, of the length wanted if the piece is that large, that has an address for a claim.
+
+    The lowest; but where others hold addresses in the piece, by name and without a block, the least used half of it,
+    of that half the least used half, and so on. Cost: linear in the pages of the piece.
+    """
+    last = first + (1 << (space.width - length)) - 1
+    if not space.held_between(first, last):
+        number = space.next_free(first, last)
+        shift = space.width - max(length, wanted)
+        return (first if number is None else number >> shift << shift), max(length, wanted)
+    while length < wanted:
+        length += 1
+        size = 1 << (space.width - length)
+        lower, upper = (space.held_between(at, at + size - 1) for at in (first, first + size))
+        if upper < lower or not space.claimable(first, length):
+            first += size * space.claimable(first + size, length)
+    return first, length
 
 
 def _use_of_buddy(space: Blocks, first: int, length: int) -> float:
