@@ -76,7 +76,7 @@ class Report:
 
     def table(self) -> Table:
         """A table for people."""
-        table = Table(title=f"bench/allocate, scale {self.scale:g}: {_machine()}", title_justify="left")
+        table = Table(title=f"Scale {self.scale:g}: {_machine()}", title_justify="left")
         for name, side in zip(_COLUMNS, ("left", "right", "right", "right", "right", "left"), strict=True):
             table.add_column(name, justify=side)  # type: ignore[arg-type]
         for figure in self.figures:
