@@ -3,6 +3,9 @@
 Each names its source. Those that need writers and threads are in `tests/service/test_parallel_cases.py`.
 """
 
+from collections import Counter
+from itertools import product
+
 import pytest
 
 from tenure.engine.routes import Level, Route, RouteTable, host, hosts
@@ -208,3 +211,31 @@ def test_single_address_blocks_have_no_black_hole() -> None:
     for each in (one for at, one in enumerate(held) if at % 3):
         assert hop(fabric, each.addresses[0].ip, None) == each.claim.host
         assert hop(table(world, host(each.claim.host), "10.0.0.0/27"), each.addresses[0].ip, "up") == "local"
+
+
+def test_racks_beyond_the_usual_number_begin_with_as_much_as_each_other() -> None:
+    """48 racks in a subnet that has 32 rack blocks of the usual length: none is left to what others lend."""
+    world = site("10.0.0.0/18", racks=48)
+    for rack in range(48):
+        for at in range(3):
+            world.claim(host=f"h{rack}-{at}")
+    space = world.space("10.0.0.0/18")
+    assert [(region.kind, region.length) for region in space.regions.values() if region.kind == "rack"] == (
+        [("rack", 24)] * 48
+    )
+    assert len(space.blocks) == 48 * 3
+    assert not space.borrowed
+
+
+def test_sites_beside_each_other_begin_with_as_much_as_each_other_and_their_racks_with_parts_of_that() -> None:
+    world = site("10.0.0.0/16", racks=0)
+    for at in range(2, 5):
+        world.do(u.CreateLocation(name=f"s{at}", kind="site"))
+    for at in range(1, 5):
+        for rack in range(16):
+            world.do(u.CreateLocation(name=f"r{at}-{rack}", kind="rack", parent=f"s{at}"))
+            world.do(u.CreateLocation(name=f"h{at}-{rack}", kind="host", parent=f"r{at}-{rack}"))
+    for at, rack in product(range(1, 5), range(16)):
+        world.claim(host=f"h{at}-{rack}")
+    lengths = Counter((region.kind, region.length) for region in world.space("10.0.0.0/16").regions.values())
+    assert lengths == {("site", 18): 4, ("rack", 22): 64}

@@ -162,6 +162,7 @@ class State:
         self.draining: set[str] = set()
         self.spines = Spines()
         self._ways: dict[str | None, WayUp] = {}
+        self._siblings: Counter[tuple[str | None, str]] = Counter()
         self._ends = Ends()
         self._made = 0
 
@@ -209,8 +210,7 @@ class State:
         return found
 
     def _level(self, place: Location) -> Level:
-        beside = (self.locations[other].kind for other in self.children[place.parent])
-        return Level(place.kind, place.id, sum(kind == place.kind for kind in beside))
+        return Level(place.kind, place.id, self._siblings[place.parent, place.kind])
 
     def zone_named(self, vrf: str, name: str) -> Zone | None:
         """The zone of this name in a vrf."""
@@ -337,6 +337,7 @@ class State:
         self.locations[location.id] = location
         self.names["location", location.name] = location.id
         self.children.setdefault(location.parent, {})[location.id] = None
+        self._siblings[location.parent, location.kind] += 1
         if location.draining:
             self.draining.add(location.id)
         if location.relay is not None:
@@ -348,6 +349,7 @@ class State:
         del self.locations[location.id]
         del self.names["location", location.name]
         del self.children[location.parent][location.id]
+        self._siblings[location.parent, location.kind] -= 1
         self.draining.discard(location.id)
         if location.relay is not None:
             self.relays.pop((location.relay.circuit_id, location.relay.remote_id), None)

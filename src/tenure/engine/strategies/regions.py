@@ -46,7 +46,7 @@ def wider(wish: Wish, space: Space, wanted: int, above: int = 0) -> tuple[Step, 
         return wider(wish, space, wanted, above + 1)
     level, area = wish.areas[above], area_of(space, wish, above)
     if area is None:
-        piece = place(space, source, _first_length(space, level))
+        piece = place(space, source, _first_length(space, level, source))
         return None if piece is None else _owned(space, *piece, level)
     grown = by_buddy(wish, space, above)
     if grown is not None:
@@ -91,11 +91,14 @@ def _in_one(space: Space, first: int, length: int) -> Piece:
     return first, length if row is None else max(length, row.length)
 
 
-def _first_length(space: Space, level: Level) -> int:
-    """A rack begins with the usual length; a site with its part of the subnet, all of it where it is alone."""
-    if level.kind == "rack":
-        return space.rack_length
-    return min(space.length + (level.siblings - 1).bit_length(), space.rack_length)
+def _first_length(space: Space, level: Level, source: Area) -> int:
+    """A rack begins with the usual length, any other place with all of what is around it; less where it is not alone.
+
+    So each of those beside it finds as much; but a host block is the least.
+    """
+    around = space.length if source is space.root else _largest_first(source)[0].length
+    share = around + (level.siblings - 1).bit_length()
+    return max(space.rack_length, min(share, space.block_length)) if level.kind == "rack" else share
 
 
 def _share(space: Space, area: Area, source: Area) -> float:
