@@ -35,7 +35,7 @@ def test_the_reference_is_the_table() -> None:
         ("host_block", 26, "hard", small, "uniform"),
         ("topology", None, "soft", large, "skewed"),
         ("topology", None, "soft", small, "skewed"),
-        ("topology", None, "soft", small, "uniform"),
+        ("topology", 26, "soft", small, "uniform"),
     ]
 
 

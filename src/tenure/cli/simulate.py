@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast, get_args
 
@@ -144,15 +143,20 @@ def _run(given: Mapping[str, Any]) -> None:
 
 
 def _show(asks: str, seeds: Sequence[int], drawn: "Table") -> None:
-    print(
-        f"{asks}\n{drawn.alike}\nMeans over {len(seeds)} seeds; of routes (the worst; the lower bound of any policy)\n"
-    )
+    runs = f"{len(seeds)} seed{'s' * (len(seeds) > 1)}"
+    print(f"{asks}\n{drawn.alike}\nMeans over {runs}; of routes (the worst; the smallest table; the lower bound)\n")
     output.table(drawn.columns, drawn.rows)
 
 
 def _make(plans: bool) -> "Make":
     """What is driven; whole plans are much to load, and are loaded when they are wanted."""
-    return cast("Make", import_module(f"tenure.simulate.{'plans' if plans else 'blocks'}").drive)
+    if plans:
+        from tenure.simulate.plans import drive as whole
+
+        return whole
+    from tenure.simulate.blocks import drive as alone
+
+    return alone
 
 
 def worlds(given: Mapping[str, Any]) -> tuple[str, "list[World]"]:

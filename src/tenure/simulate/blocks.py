@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
 
+import msgspec
+
 from tenure.engine.choosing import choose
 from tenure.engine.leaving import emptied, leaving
 from tenure.engine.reach import barrier
@@ -27,22 +29,16 @@ def drive(world: World) -> "BlocksAlone":
     return BlocksAlone(world)
 
 
-def network_of(policy: Policy, version: int) -> Network:
-    """The network that a policy describes."""
-    lengths = {
+def fields_of(policy: Policy, version: int) -> dict[str, object]:
+    """A policy as the fields of a network, as a caller would send them."""
+    return {
+        "strategy": policy.strategy,
+        "boundary": msgspec.to_builtins(policy.boundary),
+        "prefer": policy.prefer,
+        "cooldown": policy.cooldown,
         f"block_length_v{version}": policy.block_length,
         f"rack_block_length_v{version}": policy.rack_block_length,
     }
-    return Network(
-        id=NETWORK,
-        name=NETWORK,
-        vrf="default",
-        strategy=policy.strategy,
-        boundary=policy.boundary,
-        prefer=policy.prefer,
-        cooldown=policy.cooldown,
-        **lengths,  # type: ignore[arg-type]
-    )
 
 
 def begin(world: World) -> State:
@@ -55,7 +51,8 @@ def begin(world: World) -> State:
     for host in range(world.site.hosts):
         state.reduce(e.LocationCreated(location=host_at(host, world.site.rack_of(host))))
     prefix = world.prefix
-    state.reduce(e.NetworkCreated(network=network_of(world.policy, prefix.version)))
+    fields = {"id": NETWORK, "name": NETWORK, "vrf": "default", **fields_of(world.policy, prefix.version)}
+    state.reduce(e.NetworkCreated(network=msgspec.convert(fields, Network)))
     subnet = Subnet(id=SUBNET, network=NETWORK, vrf="default", cidr=str(prefix), use_all_addresses=True)
     state.reduce(e.SubnetCreated(subnet=subnet))
     return state

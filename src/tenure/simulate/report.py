@@ -19,10 +19,13 @@ FIGURES: Final[dict[str, Read]] = {
     "blocks": lambda sample: sample.figures.blocks,
     "loose": lambda sample: sample.figures.loose,
     "free": lambda sample: sample.figures.free,
+    "least_fabric": lambda sample: sample.figures.least_fabric,
+    "least_spine": lambda sample: sample.figures.least_spine,
     "fabric_bound": lambda sample: sample.fabric_bound,
     "spine_bound": lambda sample: sample.spine_bound,
 }
-"""What is read of every sample; the bounds are of what is held, whoever gave it."""
+"""What is read of every sample. `least_`: the smallest table for the blocks as they are; the bounds are of what is
+held, whoever gave it."""
 
 _SETTINGS: Final = (
     "subnet",
@@ -74,7 +77,8 @@ def values(scenario: str | None, asks: str, seeds: Sequence[int], rows: Sequence
 def table(rows: Sequence[Row]) -> Table:
     """A row for each world and span: figures at the end of the span, means over the seeds.
 
-    Of routes, in brackets: the worst of the seeds, and the lower bound of any policy.
+    Of routes, in brackets: the worst of the seeds, the smallest table for the same blocks, and the lower bound of any
+    policy.
     """
     drawn = [_line(row.world, _row(row, span)) for row in rows for span in row.world.reported]
     differing = [name for name in _SETTINGS if len({line[name] for line in drawn}) > 1]
@@ -226,8 +230,9 @@ def _line(world: World, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _routes(row: dict[str, Any], level: str) -> str:
-    end, bound = row[level]["end"], row[f"{level}_bound"]["end"]["mean"]
-    return f"{_whole(end['mean'])} ({_whole(end['worst'])}; {_whole(bound)})"
+    end = row[level]["end"]
+    least, bound = (row[name]["end"]["mean"] for name in (f"least_{level}", f"{level}_bound"))
+    return f"{_whole(end['mean'])} ({_whole(end['worst'])}; {_whole(least)}; {_whole(bound)})"
 
 
 def _length(length: int | None) -> str | None:
