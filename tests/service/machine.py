@@ -235,6 +235,7 @@ class Machine(RuleBasedStateMachine):
         self.world.clock.pause(seconds)
         self.world.ahead += timedelta(seconds=seconds)
         self.answer(u.ExpireLeases())
+        self.answer(u.Tend())
         self._refresh()
 
     @rule()
