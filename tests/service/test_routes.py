@@ -208,6 +208,22 @@ def test_what_is_not_there_has_no_routes(node: Node) -> None:
     assert view.table("fabric", network="prod").value.routes != []
 
 
+def test_networks_that_are_gone_leave_the_others_their_tables(node: Node) -> None:
+    view = RouteView(node.store)
+    node.ok(u.CreateNetwork(name="lab", fields={"cooldown": 0}))
+    node.ok(u.CreateSubnet(network="lab", cidr="10.1.0.0/24"))
+    node.release(node.claim("a", network="lab", host="h0-0"))
+    node.claim("b", host="h0-0", family="v4")
+    before = view.table("fabric").value
+    node.ok(u.DeleteSubnet(subnet="10.1.0.0/24"))
+    node.ok(u.DeleteNetwork(network="lab"))
+    after = view.table("fabric", at=node.world.clock.now()).value
+    assert same(after) == same(view.table("fabric").value) == same(RouteView(node.store).table("fabric").value)
+    assert [route.via.name for route in before.routes] == ["r0", "r0"]
+    assert len(after.routes) == 1
+    assert view.plan(20).value.savings == []
+
+
 def test_a_plan_names_what_is_away_from_home(node: Node) -> None:
     view = RouteView(node.store)
     for place in ("h0-0", "h1-0"):

@@ -264,6 +264,12 @@ def _gone(table: str, field: str) -> Callable[[Placed, Any], None]:
     return take
 
 
+def _network_deleted(placed: Placed, event: e.NetworkDeleted) -> None:
+    placed.networks.pop(event.network.id, None)
+    for version in (4, 6):
+        placed.areas.pop(Area(event.network.id, version), None)
+
+
 def _location_changed(placed: Placed, event: e.LocationChanged) -> None:
     before = placed.locations.get(event.location.id)
     placed.locations[event.location.id] = event.location
@@ -317,7 +323,7 @@ _TAKES: Final[dict[type, Callable[[Placed, Any], None]]] = {
     e.NetworkCreated: _kept("networks", "network"),
     e.NetworkChanged: _kept("networks", "network"),
     e.NetworkBudgetCrossed: _kept("networks", "network"),
-    e.NetworkDeleted: _gone("networks", "network"),
+    e.NetworkDeleted: _network_deleted,
     e.SubnetCreated: _kept("subnets", "subnet"),
     e.SubnetChanged: _kept("subnets", "subnet"),
     e.SubnetDeleted: _gone("subnets", "subnet"),
