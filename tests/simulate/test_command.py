@@ -52,9 +52,15 @@ def test_options_make_a_world_for_each_strategy() -> None:
 
 
 def test_options_change_the_worlds_of_a_scenario_and_what_is_then_alike_is_one() -> None:
-    asks, made = worlds({"scenario": "ramp", "hosts": 100, "strategy": ["topology", "first_free"]})
-    assert asks == scenario("ramp").asks
-    assert [(world.policy.strategy, world.site.hosts) for world in made] == [("topology", 100), ("first_free", 100)]
+    asks, made = worlds(
+        {"scenario": "fill", "subnet": "10.0.0.0/17", "hosts": 100, "strategy": ["topology", "first_free"]}
+    )
+    assert asks == scenario("fill").asks
+    assert [(world.policy.strategy, world.policy.block_length, world.site.hosts) for world in made] == [
+        ("topology", None, 100),
+        ("topology", 26, 100),
+        ("first_free", None, 100),
+    ]
     assert len(worlds({"scenario": "lengths", "block_length": 27})[1]) == 4
 
 

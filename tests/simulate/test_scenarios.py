@@ -39,6 +39,7 @@ def test_the_reference_is_the_table() -> None:
     ]
 
 
-def test_the_ramp_has_points_two_percent_apart() -> None:
-    for world in scenario("ramp").worlds:
+@pytest.mark.parametrize("name", ["fill", "ramp"])
+def test_a_ramp_has_points_two_percent_apart(name: str) -> None:
+    for world in scenario(name).worlds:
         assert [round(100 * mark) for mark in world.marks] == list(range(10, 99, 2))

@@ -5,7 +5,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from tenure.model.policy import Boundaries, Boundary, StrategyName
-from tenure.simulate.world import MIXED, SKEWS, Level, Load, Policy, Site, Span, World
+from tenure.simulate.world import FOREVER, MIXED, SKEWS, Level, Load, Policy, Site, Span, World
 
 _CAP: Final = 20
 """Blocks that Calico gives a host at most, unless told otherwise."""
@@ -14,6 +14,7 @@ _MIXED_BOUNDARY: Final = Boundaries(rack="hard")
 """Hosts of a rack lend to each other; racks do not."""
 
 _CALICO_BLOCK: Final = 26
+_MARKS: Final = tuple(percent / 100 for percent in range(10, 99, 2))
 _LARGE, _SMALL = "10.0.0.0/16", "10.0.0.0/17"
 _ROOMY: Final = Policy(block_length=26)
 """Where hosts need about one such block each, smaller first blocks only make more of them."""
@@ -61,12 +62,20 @@ def _churn() -> Iterable[World]:
         yield World(policy, load=Load(burst=20.0), note="deployments of 20")
 
 
+def _fill() -> Iterable[World]:
+    load = Load(levels=(Level(0.0, 0.08), Level(23.0, 1.0)), lifetime=FOREVER, populated=True)
+    filling = World(site=Site(skew="uniform"), load=load, hours=24.0, warm_up=0.0, marks=_MARKS)
+    strategies: tuple[StrategyName, ...] = ("first_free", "smallest_gap", "random_window")
+    for policy in (Policy(), _ROOMY, _calico(_CALICO_BLOCK), *map(Policy, strategies)):
+        yield filling._replace(policy=policy, subnet=_SMALL)
+    for policy in (Policy(), _calico(_CALICO_BLOCK)):
+        yield filling._replace(policy=policy, subnet=_LARGE)
+
+
 def _ramp() -> Iterable[World]:
     load = Load(levels=(Level(0.0, 0.08), Level(184.0, 1.0)), populated=True)
-    marks = tuple(percent / 100 for percent in range(10, 99, 2))
-    strategies: tuple[StrategyName, ...] = ("topology", "first_free", "smallest_gap", "random_window")
-    for policy in (_calico(_CALICO_BLOCK), *map(Policy, strategies)):
-        yield World(policy, _SMALL, Site(skew="uniform"), load, hours=200.0, warm_up=0.0, marks=marks)
+    for subnet, policy in product((_SMALL, _LARGE), (Policy(), _ROOMY, _calico(_CALICO_BLOCK))):
+        yield World(policy, subnet, Site(skew="uniform"), load, hours=200.0, warm_up=0.0, marks=_MARKS)
 
 
 def _replacement() -> Iterable[World]:
@@ -112,6 +121,7 @@ def _racks() -> Iterable[World]:
 _MADE: Final[dict[str, tuple[str, Callable[[], Iterable[World]]]]] = {
     "reference": ("How do the strategies compare in the worlds that the goals are stated for?", _reference),
     "churn": ("What does steady churn cost, whatever the subnet, the blocks, the skew and the boundary?", _churn),
+    "fill": ("Nobody leaves: how many routes are there as the subnet fills from 10 to 98 %?", _fill),
     "ramp": ("Where does borrowing begin as the subnet fills from 10 to 98 %, and how steep is it after?", _ramp),
     "replacement": ("Every host is replaced, one by one, under the same names: is anything left behind?", _replacement),
     "first-requests": ("1,000 hosts ask for their first address at once: has each one block?", _first_requests),

@@ -62,6 +62,9 @@ class Lifetime(NamedTuple):
 MIXED: Final = Lifetime(hours=72.0, short_hours=0.5, short=0.9)
 """What clouds report: four arrivals of five live under an hour, and 94 % of what lives at a time lives for days."""
 
+FOREVER: Final = Lifetime(hours=1e9)
+"""Nobody leaves."""
+
 
 class Level(NamedTuple):
     """How many workloads shall live at an hour: a number, or up to 1 a share of the subnet."""
