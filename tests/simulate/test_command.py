@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from typer.testing import CliRunner
 
 from tenure.cli.main import app
 from tenure.cli.simulate import worlds
-from tenure.model.policy import Boundaries
+from tenure.model.policy import Boundaries, StrategyName
 from tenure.simulate.scenarios import NAMES, scenario
 from tenure.simulate.world import Level, Load, Policy, Site, World
 
@@ -92,3 +92,49 @@ def test_what_cannot_be_is_refused(words: tuple[str, ...], status: int, said: st
     done = told(*words)
     assert (done.exit_code, done.stdout) == (status, "")
     assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+TINY = ("--hosts", "12", "--racks", "3", "--live", "0.8", "--subnet", "10.0.0.0/24", "--hours", "6", "--seeds", "2")
+BOTH = ("--strategy", "topology", "--strategy", "host_block", "--cap", "20")
+
+
+def rows_of(*words: str) -> list[dict[str, Any]]:
+    done = told(*TINY, *BOTH, "--processes", "1", "--json", *words)
+    assert done.exit_code == 0, done.output
+    rows: list[dict[str, Any]] = json.loads(done.stdout)["rows"]
+    return rows
+
+
+def test_a_site_is_simulated_by_strategies_and_blocks_and_by_whole_plans_alike() -> None:
+    alone, whole = rows_of(), rows_of("--plans")
+    assert alone == whole
+    assert [row["strategy"] for row in alone] == ["topology", "host_block"]
+    for row in alone:
+        assert (row["counts"]["refused_with_room"]["worst"], row["hosts"]) == (0, 12)
+        for level in ("fabric", "spine"):
+            bound, least, routes = (row[name]["end"]["mean"] for name in (f"{level}_bound", f"least_{level}", level))
+            assert 0 < bound <= least <= routes
+
+
+def test_other_processes_give_the_same() -> None:
+    assert rows_of("--processes", "2") == rows_of()
+
+
+def test_a_scenario_is_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "fill.svg"
+    fast = "--hosts", "12", "--racks", "3", "--subnet", "10.0.0.0/24", "--seeds", "1", "--processes", "1"
+    done = told("--scenario", "fill", *fast, "--picture", str(file), "--json")
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["rows"]
+    assert {row["strategy"] for row in rows} == set(get_args(StrategyName))
+    assert all(len(row["ramp"]) == 45 for row in rows)
+    assert "lower bound of any policy" in file.read_text()
+
+
+def test_a_trace_is_simulated_and_shown(tmp_path: Path) -> None:
+    file = tmp_path / "life.csv"
+    file.write_text("time,event,workload,host\n0,arrive,w,r1/a\n60,arrive,v,r2/b\n90,move,w,r2/b\n9000,leave,v,\n")
+    done = told("--trace", str(file), "--subnet", "10.0.0.0/24", "--seeds", "1", "--processes", "1", "--plans")
+    assert done.exit_code == 0, done.output
+    assert "Means over 1 seed;" in done.stdout
+    assert done.stdout.splitlines()[-1].split()[0] == "topology"
