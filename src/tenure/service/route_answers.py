@@ -135,9 +135,12 @@ def _handed_over(placed: Placed, scope: Scope) -> Iterator[_Line]:
     """Addresses that two hosts announce, where those are different next hops: to the new one, and to the old one.
 
     The first may be in the table already. It is needed in any case, because the other is as narrow as can be.
+    A host that was deleted meanwhile announces nothing.
     """
     level = scope.level
     for handover in placed.handovers.values():
+        if handover.leaving not in placed.locations:
+            continue
         new, old = level.hop(handover.host), level.hop(handover.leaving)
         if old in (new, level.default):
             continue

@@ -31,6 +31,21 @@ def rows(bare: Site) -> Site:
     return bare
 
 
+def test_a_host_that_is_deleted_during_a_hand_over_is_announced_no_longer(rows: Site) -> None:
+    """Evacuated and then deleted: else an id without a router would stand in the table, and no file be written."""
+    rows.post("/v1/locations/host-31/evacuate", {"to": "host-42", "handover": 86400})
+    ip = rows.get("/v1/claims?handle=host-31")["items"][0]["addresses"][0]["ip"]
+    assert len([r for r in rows.get("/v1/routes")["routes"] if r["prefix"] == f"{ip}/32"]) == 2
+    tag = rows.ask("GET", "/v1/routes").headers["etag"]
+    assert rows.ask("DELETE", "/v1/locations/host-31").status_code == 204
+    response = rows.ask("GET", "/v1/routes", headers={"If-None-Match": tag})
+    found = [(r["via"]["name"], r["preferred"]) for r in response.json()["routes"] if r["prefix"] == f"{ip}/32"]
+    assert found == [("rack-4", True)]
+    assert rows.ask("GET", "/v1/routes?for=hosts&format=bird").status_code == 200
+    claim = rows.get("/v1/claims?handle=host-31")["items"][0]
+    assert (claim["host"], claim["leaving"], claim["settles"]) == ("host-42", None, None)
+
+
 def moved(site: Site) -> str:
     """A claim of rack 3 moves to rack 4, and both announce it; its address."""
     held = site.post("/v1/claims", {"network": "prod", "host": "host-31", "handle": "vm-1"})

@@ -198,6 +198,9 @@ async def shown(asked: Asked, holdings: list[Holding]) -> list[ClaimOut]:
 def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str]) -> ClaimOut:
     claim = holding.claim
     request = claim.request
+    leaving = None if claim.leaving is None else locations.get(claim.leaving)
+    if leaving == claim.leaving:  # it has no name any more: what is gone announces nothing
+        leaving = None
     return ClaimOut(
         id=claim.id,
         state=state_of(claim),
@@ -212,8 +215,8 @@ def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str]
         static=request.static,
         since=claim.since,
         bound=claim.bound,
-        leaving=None if claim.leaving is None else locations.get(claim.leaving, claim.leaving),
-        settles=claim.settles,
+        leaving=leaving,
+        settles=claim.settles if leaving else None,
         released=claim.until,
         revision=claim.revision,
         addresses=holding.addresses,
