@@ -230,6 +230,12 @@ def test_a_wrong_parameter_is_named(site: Site, query: str, parameter: str | Non
         assert found["parameter"] == parameter
 
 
+@pytest.mark.parametrize("query", ["claims?limit=0", "routes/plan?limit=101", "claims?limit=-1"])
+def test_a_number_out_of_bounds_is_told_its_bounds(site: Site, query: str) -> None:
+    found = problem(site.ask("GET", f"/v1/{query}"), 422, "invalid_value")
+    assert found["detail"].endswith("<= 100." if "101" in query else ">= 1.")
+
+
 def test_a_misspelt_dry_run_does_nothing(site: Site) -> None:
     before = site.sequence
     problem(site.ask("POST", "/v1/claims?dryrun=true", CLAIM), 422, "invalid_value")

@@ -364,11 +364,20 @@ def _lax(value: str, shape: Any) -> Any:
     for loose in (bool, int):
         try:
             found = msgspec.convert(value, loose, strict=False)
-            msgspec.convert(found, shape)
         except msgspec.ValidationError:
             continue
-        return found
+        if _is_of(found, shape):
+            return found
     return value
+
+
+def _is_of(value: Any, shape: Any) -> bool:
+    """Whether a value is of the right type, if perhaps out of bounds."""
+    try:
+        msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        return ", got `" not in str(error)
+    return True
 
 
 def _if_match(header: str | None, operation: Operation) -> int | None:
