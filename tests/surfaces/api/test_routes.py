@@ -164,6 +164,14 @@ def test_the_same_table_is_304_and_another_one_is_waited_for(rows: Site) -> None
     assert len(changed.json()["routes"]) > len(first.json()["routes"])
 
 
+def test_a_tag_is_known_as_proxies_pass_it_on(rows: Site) -> None:
+    tag = rows.ask("GET", "/v1/routes").headers["etag"]
+    for known in (f"W/{tag}", f'"other", W/{tag}', "*"):
+        assert rows.ask("GET", "/v1/routes", headers={"If-None-Match": known}).status_code == 304
+    for other in ('"other"', "", tag.strip('"')):
+        assert rows.ask("GET", "/v1/routes?wait=60s", headers={"If-None-Match": other}).status_code == 200
+
+
 def test_a_table_of_the_past_is_as_it_was(rows: Site) -> None:
     before = rows.get("/v1/routes?for=hosts")
     then = rows.clock.now()

@@ -84,7 +84,7 @@ async def routes(asked: Asked) -> Response:
     """
     query = asked.query
     tag = None if query.at is not None else await _changed(asked)
-    if tag is not None and tag == asked.request.headers.get("if-none-match"):
+    if tag is not None and not _is_news(asked, tag):
         return Response(status_code=304, headers={"ETag": tag})
     table = await _seen(asked, asked.backing.routes.table, query.for_, query.network or "", query.vrf or "", query.at)
     response = answer(_out(table)) if query.format == "json" else _text(query.format, table)
@@ -102,13 +102,22 @@ async def _seen(asked: Asked, work: Callable[..., Seen[T]], *args: Any) -> T:
 
 async def _changed(asked: Asked) -> str:
     """The table's tag; if that is the one that the caller knows, as soon as it is another, or the wait is over."""
-    query, view, known = asked.query, asked.backing.routes, asked.request.headers.get("if-none-match")
+    query, view, known = asked.query, asked.backing.routes, "if-none-match" in asked.request.headers
 
     async def look() -> str:
         since: str = await _seen(asked, view.changed, query.for_, query.network or "", query.vrf or "")
         return f'"{since}"'
 
-    return await asked.until(look, lambda tag: tag != known, seconds_of(query.wait) if known else 0.0)
+    return await asked.until(look, lambda tag: _is_news(asked, tag), seconds_of(query.wait) if known else 0.0)
+
+
+def _is_news(asked: Asked, tag: str) -> bool:
+    """Whether a tag is none of those in If-None-Match, which are compared weakly (RFC 9110, 13.1.2).
+
+    A proxy that compresses weakens them, and without that a wait would end at once, each time.
+    """
+    known = {each.strip().removeprefix("W/") for each in asked.request.headers.get("if-none-match", "").split(",")}
+    return known.isdisjoint((tag, "*"))
 
 
 def _out(table: Table) -> RoutesOut:
