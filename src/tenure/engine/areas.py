@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import islice
 
 from tenure.engine.buddy import Buddy
+from tenure.engine.pages import FULL, LOW, PAGE
 from tenure.engine.spans import Spans
 from tenure.model.policy import BlockKind
 from tenure.net.addresses import prefix_text
@@ -18,6 +19,7 @@ class Slice:
 
     Attributes:
         first, last: Its addresses, both included. size: How many they are. text: `10.0.3.64/28`.
+        mask: Its addresses on a page that it lies on.
         kind: Whose level it is of.
         lender: The host block that it lies in, where it is a loan; else None.
         loans: The loans in it, or None where there are none.
@@ -28,7 +30,7 @@ class Slice:
 
     __slots__ = (
         "_area", "bucket", "emptied", "first", "free", "held", "key", "kind", "last", "lender", "length", "loans",
-        "owner", "size", "text",
+        "mask", "owner", "size", "text",
     )  # fmt: skip
 
     def __init__(self, first: int, length: int, width: int, owner: str | None, kind: BlockKind) -> None:
@@ -37,6 +39,7 @@ class Slice:
         self.key: Key = (first, length)
         self.size = 1 << (width - length)
         self.last = first + self.size - 1
+        self.mask = FULL if self.size > PAGE else (1 << self.size) - 1 << (first & LOW)
         self.owner = owner
         self.kind = kind
         self._area: Area | None = None
@@ -63,11 +66,34 @@ class Slice:
         """Whether nobody holds anything in it, and nothing of it is lent."""
         return not self.held and self.loans is None
 
+    def lend(self, loan: "Slice") -> None:
+        """A block in it is a loan of it from now on."""
+        loan.lender = self
+        if self.loans is None:
+            self.loans = Spans()
+        self.loans.add(loan)
+
+    def end_loan(self, loan: "Slice") -> None:
+        """One of its loans has gone."""
+        if self.loans is not None:
+            self.loans.drop(loan)
+            self.loans = self.loans or None
+
 
 Slices = OrderedDict[Key, Slice]
 """Ordered by when they came in; unlike a dict's, its first is found at once, however many went before."""
 
 Index = dict[str | None, Slices]
+"""By owner; who has none is not in it."""
+
+
+def drop(index: Index, block: Slice) -> None:
+    """A block belongs into an index no longer, if it did."""
+    slices = index.get(block.owner)
+    if slices is not None:
+        slices.pop(block.key, None)
+        if not slices:
+            del index[block.owner]
 
 
 class Lenders:

@@ -12,9 +12,9 @@ from collections import OrderedDict
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from tenure.engine.areas import Area, Index, Key, Lenders, Slice, Slices
+from tenure.engine.areas import Area, Index, Key, Lenders, Slice, Slices, drop
 from tenure.engine.buddy import Buddy, Piece
-from tenure.engine.pages import FULL, LOW, PAGE, PAGE_BITS, Ends, Occupancy, Page, free, span
+from tenure.engine.pages import FULL, LOW, PAGE, PAGE_BITS, Ends, Occupancy, Page, free, lowest_bit, span
 from tenure.engine.spans import Spans
 from tenure.engine.spines import Watch
 from tenure.model.policy import BlockKind
@@ -146,27 +146,37 @@ class Blocks(Occupancy):
     def pick(self, block: Slice) -> int | None:
         """The next free address of a block: in its lowest part that has one, the longest rested.
 
-        A part is as long as blocks usually are, so that a block that has grown can shrink again. Cost: see `Tower`;
-        a look at each loan before the address.
+        A part is as long as blocks usually are, so that a block that has grown can shrink again. Cost: a look at the
+        block's page; at each loan before the address, and see `Tower`, where it has several.
         """
+        page = self.pages.get(block.first >> PAGE_BITS)
+        if page is None or block.size > PAGE or block.loans is not None:
+            return self._pick_ahead(block)
+        mask = free(page) & block.mask
+        if not mask:
+            return None
+        number = (block.first & ~LOW) + self._longest_rested(page, mask, block)
+        self._seen = number, block  # what is picked is taken next
+        return number
+
+    def _pick_ahead(self, block: Slice) -> int | None:
         at = block.first
         while (number := self.next_free(at, block.last)) is not None:
             loan = None if block.loans is None else block.loans.at(number)
             if loan is None:
-                return self._longest_rested(block, number)
+                base, page = number & ~LOW, self.page(number)
+                mask = free(page) & block.mask & FULL << (number & LOW)
+                for lent in () if block.loans is None else block.loans.between(number, base | LOW):
+                    mask &= ~span(base >> PAGE_BITS, lent.first, lent.last)
+                return base + self._longest_rested(page, mask, block)
             at = loan.last + 1
         return None
 
-    def _longest_rested(self, block: Slice, number: int) -> int:
-        at = number >> PAGE_BITS
-        page = self.pages.get(at)
-        if page is None or not page.worn:
-            return number
-        size = 1 << (self.width - max(self.block_length, block.length))
-        mask = free(page) & span(at, number & -size, number | (size - 1))
-        for loan in () if block.loans is None else block.loans.between(number & ~LOW, number | LOW):
-            mask &= ~span(at, loan.first, loan.last)
-        return (number & ~LOW) + page.longest_rested(mask)
+    def _longest_rested(self, page: Page, mask: int, block: Slice) -> int:
+        """Of some free addresses of a block's page, those in the lowest part: that which comes next."""
+        if block.length < self.block_length and (size := 1 << self.width - self.block_length) < PAGE:
+            mask &= (1 << size) - 1 << (lowest_bit(mask) & -size)
+        return page.longest_rested(mask)
 
     def claimable(self, first: int, length: int) -> bool:
         """Whether a claim could have an address of this piece."""
@@ -210,8 +220,7 @@ class Blocks(Occupancy):
         for inner in self._hosts.between(block.first, block.last):
             self._hosts.drop(inner)
             self._unindex(inner)
-            inner.lender = block
-            _loans(block).add(inner)
+            block.lend(inner)
             self._index(inner)
         self._hosts.add(block)
 
@@ -252,14 +261,12 @@ class Blocks(Occupancy):
 
     def _lend(self, lender: Slice, loan: Slice) -> None:
         self._unindex(lender)
-        loan.lender = lender
-        _loans(lender).add(loan)
+        lender.lend(loan)
         self._again(lender)
 
     def _end_loan(self, lender: Slice, loan: Slice) -> None:
         self._unindex(lender)
-        _loans(lender).drop(loan)
-        lender.loans = lender.loans if lender.loans else None
+        lender.end_loan(loan)
         self._again(lender)
 
     def _again(self, lender: Slice) -> None:
@@ -363,8 +370,15 @@ class Blocks(Occupancy):
         return whole and block.length < self.block_length and 0 < block.held <= block.size // 4
 
     def is_idle(self, region: Slice) -> bool:
-        """Whether nothing is cut from a wider block."""
-        return self.areas[region.owner].free.around(*region.key) is not None
+        """Whether nothing is cut from a wider block. Cost: where some of it was put aside, the pieces of it."""
+        area = self.areas[region.owner]
+        if area.free.around(*region.key) is not None:
+            return True
+        if not self._spent or self._hosts.at(region.first) is not None or self._hosts.any(region.first, region.last):
+            return False
+        aside = self._spent_over(region.first, region.last)
+        uncut = [*area.free.within(*region.key), *((s.first, s.length) for s in aside if s.area is area)]
+        return bool(aside) and sum(min(1 << (self.width - length), region.size) for _, length in uncut) == region.size
 
     # What changes at an address
 
@@ -410,11 +424,14 @@ class Blocks(Occupancy):
 
     def _unspend(self, first: int, last: int) -> None:
         """Give spent pieces back: a claim could have an address of theirs, or they become part of a block."""
-        around = self._spent.at(first)
-        for spent in {*self._spent.between(first, last), *(() if around is None else (around,))}:
+        for spent in self._spent_over(first, last):
             self._spent.drop(spent)
             spent.area.free.give(spent.first, spent.length)
             self._note(spent.area)
+
+    def _spent_over(self, first: int, last: int) -> set[Spent]:
+        around = self._spent.at(first)
+        return {*self._spent.between(first, last), *(() if around is None else (around,))}
 
     def _within(self, area: Area, piece: Slice) -> list[Piece]:
         """What of a piece is free in an area."""
@@ -423,17 +440,16 @@ class Blocks(Occupancy):
 
     # Indexes
 
-    def _over(self, block: Slice) -> list[tuple[Page, int, int]]:
-        """The pages that exist under a block, with the shift and mask of its part of each."""
-        low, mask = (block.first & LOW, (1 << block.size) - 1) if block.size <= PAGE else (0, FULL)
-        return [(self.pages[n], low, mask) for n in self.pages_between(block.first, block.last)]
+    def _over(self, block: Slice) -> list[Page]:
+        """The pages that exist under a block."""
+        return [self.pages[n] for n in self.pages_between(block.first, block.last)]
 
     def _recount(self, block: Slice) -> None:
         """Work out what is held and free in a block, loans left out. Cost: linear in its pages and loans."""
         held = busy = 0
-        for page, low, mask in self._over(block):
-            held += (page.used >> low & mask).bit_count()
-            busy += (((page.used | page.resting) & ~page.closed) >> low & mask).bit_count()
+        for page in self._over(block):
+            held += (page.used & block.mask).bit_count()
+            busy += ((page.used | page.resting) & ~page.closed & block.mask).bit_count()
         loans = [] if block.loans is None else block.loans.between(block.first, block.last)
         whole = block.size - busy - self.closed.within(block.first, block.last).size
         block.held = held - sum(loan.held for loan in loans)
@@ -450,7 +466,7 @@ class Blocks(Occupancy):
             block.emptied = None
 
     def _unindex(self, block: Slice) -> None:
-        _drop(self.own if block.lender is None else self.borrowed, block)
+        drop(self.own if block.lender is None else self.borrowed, block)
         free_, block.free = block.free, 0
         self._rebucket(block)
         block.free = free_
@@ -468,7 +484,7 @@ class Blocks(Occupancy):
         block.bucket = new
         roomy = self.roomy if block.lender is None else self.borrowed_roomy
         if not new:
-            _drop(roomy, block)
+            drop(roomy, block)
         elif not old:
             roomy.setdefault(block.owner, OrderedDict())[block.key] = block
 
@@ -482,17 +498,3 @@ class Blocks(Occupancy):
         block.emptied = block.emptied or self._ends.now
         self.empties[block.key] = block
         block.area.empties[block.key] = block
-
-
-def _loans(lender: Slice) -> Spans[Slice]:
-    if lender.loans is None:
-        lender.loans = Spans()
-    return lender.loans
-
-
-def _drop(index: Index, block: Slice) -> None:
-    slices = index.get(block.owner)
-    if slices is not None:
-        slices.pop(block.key, None)
-        if not slices:
-            del index[block.owner]

@@ -44,8 +44,8 @@ class Page:
         offered: Offered to a DHCP client lately.
         closed: Never given by a claim (outside the subnet included).
         never: Never given by a lease: all but the dynamic ranges, and what is kept within them.
-        worn: Were held once, and are free again. Memory that may be lost.
-        order: Those of `worn` by when they became free, the longest first; None while there are none.
+        worn: Were held once. Memory that may be lost.
+        order: Those of `worn` that are free, by when they became so, the longest first; None while there were none.
     """
 
     __slots__ = ("closed", "never", "offered", "order", "resting", "used", "worn")
@@ -69,19 +69,24 @@ class Page:
 
     def unwear(self, low: int, *, worn: bool) -> None:
         """An address was not held after all: it is the first to be used again, as it was."""
-        if self.order is not None and low in self.order:
-            if worn:
-                self.order.move_to_end(low, last=False)
-            else:
-                self.worn &= ~(1 << low)
-                del self.order[low]
+        if not worn:
+            self.worn &= ~(1 << low)
+            self.hold(low)
+        elif self.order is not None and low in self.order:
+            self.order.move_to_end(low, last=False)
+
+    def hold(self, low: int) -> None:
+        """An address is free no longer."""
+        if self.order is not None:
+            self.order.pop(low, None)
 
     def longest_rested(self, mask: int) -> int:
         """Of some free addresses the lowest that was never held, or else that which has been free longest."""
-        fresh = mask & ~self.worn
-        if fresh:
-            return (fresh & -fresh).bit_length() - 1
-        return next(low for low in self.order or () if mask >> low & 1)
+        if not mask & ~self.worn:
+            for low in self.order or ():
+                if mask >> low & 1:
+                    return low
+        return lowest_bit(mask & ~self.worn or mask)
 
 
 class Occupancy:
@@ -185,7 +190,7 @@ class Occupancy:
         page = self.pages.get(number >> PAGE_BITS)
         if page is None:
             return number not in self.closed
-        return bool(free(page) >> (number & LOW) & 1)
+        return not (page.used | page.resting | page.closed) >> (number & LOW) & 1
 
     def is_used(self, number: int) -> bool:
         """Whether somebody holds this address."""
@@ -218,7 +223,7 @@ class Occupancy:
         if page is not None:
             mask = free(page) & span(first >> PAGE_BITS, first, last)
             if mask:
-                return (first & ~LOW) + (mask & -mask).bit_length() - 1
+                return (first & ~LOW) + lowest_bit(mask)
         return self._ahead(self._room, free, first, last)
 
     def nth_free(self, n: int) -> int | None:
@@ -272,7 +277,7 @@ class Occupancy:
             page = self.page(number << PAGE_BITS)
             mask = room(page) & span(number, at, last)
             if mask:
-                return (number << PAGE_BITS) + (mask & -mask).bit_length() - 1
+                return (number << PAGE_BITS) + lowest_bit(mask)
             # Only the first page and the last can have room that is not between `first` and `last`.
             at = number + 1 << PAGE_BITS
         return None
@@ -376,6 +381,7 @@ class Occupancy:
     def _lost(self, number: int, page: Page) -> None:
         """An address that was free is free no longer."""
         self.available -= 1
+        page.hold(number & LOW)
         if self._gaps is not None:
             self._gaps.take(number)
         if not free(page):
@@ -418,12 +424,17 @@ def runs(mask: int) -> Iterator[Pair]:
     """The stretches of ones in a mask, as (first, last) bit."""
     at = 0
     while mask:
-        zeros = (mask & -mask).bit_length() - 1
+        zeros = lowest_bit(mask)
         mask >>= zeros
         ones = (~mask & mask + 1).bit_length() - 1
         yield at + zeros, at + zeros + ones - 1
         mask >>= ones
         at += zeros + ones
+
+
+def lowest_bit(mask: int) -> int:
+    """Place of the lowest bit of a mask that is not 0."""
+    return (mask & -mask).bit_length() - 1
 
 
 def nth_bit(mask: int, n: int) -> int:

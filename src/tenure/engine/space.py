@@ -49,15 +49,15 @@ class Space(Blocks):
 
     def held_in(self, block: Slice) -> int:
         """How many addresses of a block are held, loans included."""
-        return sum((page.used >> low & mask).bit_count() for page, low, mask in self._over(block))
+        return sum((page.used & block.mask).bit_count() for page in self._over(block))
 
     def counts(self, block: Slice) -> tuple[int, int, int]:
         """Held, resting and closed addresses of a block; with the free ones they are all of it."""
         held = resting = 0
-        for page, low, mask in self._over(block):
-            open_ = ~page.closed >> low & mask
-            held += (page.used >> low & open_).bit_count()
-            resting += (page.resting >> low & open_).bit_count()
+        for page in self._over(block):
+            open_ = block.mask & ~page.closed
+            held += (page.used & open_).bit_count()
+            resting += (page.resting & open_).bit_count()
         return held, resting, self.closed.within(block.first, block.last).size
 
     def spent(self) -> list[Spent]:

@@ -47,6 +47,11 @@ class Spans(Generic[S]):
         low = bisect_left(self._firsts, first)
         return self._stretches[low : bisect_right(self._firsts, last, low)]
 
+    def any(self, first: int, last: int) -> bool:
+        """Whether one begins from `first` to `last`."""
+        place = bisect_left(self._firsts, first)
+        return place < len(self._firsts) and self._firsts[place] <= last
+
     def add(self, stretch: S) -> None:
         """Have another, which overlaps none that is there."""
         place = bisect_left(self._firsts, stretch.first)
