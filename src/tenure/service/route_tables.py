@@ -63,6 +63,7 @@ class Tables:
         self._moved = placed.moved
         self._loaded = sequence
         self._fabrics: dict[tuple[Area, str], Pair] = {}
+        self._hosts: dict[str, list[str]] = {}  # in each place, once somebody asked
         self._areas: Counter[Area] = Counter()  # when one last changed
         self._places: Counter[str] = Counter()  # when a location's facts last changed, or what lies in them
         placed.listener = self._note
@@ -72,6 +73,8 @@ class Tables:
         self.sequence = entry.sequence
         self.placed.take(entry.event)
         _, noun, verb = entry.event.kind.split(".")
+        if noun == "location":
+            self._hosts.clear()
         if noun in _NAMING and verb != "created":
             self._named = entry.sequence
         if self.placed.moved != self._moved:
@@ -96,16 +99,12 @@ class Tables:
         return self._fabrics[key]
 
     def members(self, place: Location) -> list[str]:
-        """A place, and the hosts in it. Cost: linear in locations for a rack."""
-        if place.kind == "host":
-            return [place.id]
-        return [place.id, *(each.id for each in self.placed.locations.values() if self._inside(each, place.id))]
-
-    def _inside(self, each: Location, place: str) -> bool:
-        known: Location | None = each if each.kind == "host" else None
-        while known is not None and known.parent != place:
-            known = self.placed.locations.get(known.parent or "")
-        return known is not None
+        """A place, and the hosts in it. Cost: linear in those; when the tree changed, once in all locations."""
+        if not self._hosts:
+            for each in self.placed.locations.values():
+                for above in self.placed.above(each.id) if each.kind == "host" else ():
+                    self._hosts.setdefault(above, []).append(each.id)
+        return list({place.id, *self._hosts.get(place.id, ())})
 
     def _note(self, step: Step) -> None:
         area, placement = step.area, step.fact
