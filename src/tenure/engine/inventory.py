@@ -29,7 +29,6 @@ from tenure.model.uses import (
     DeleteVrf,
     RevokeToken,
 )
-from tenure.net.addresses import parse_address
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -172,7 +171,7 @@ def _routers(sent: Mapping[str, object]) -> dict[str, Any]:
     routers: dict[str, Any] = {}
     for name in sent.keys() & {"router", "router_v6"}:
         text = sent[name]
-        routers[name] = None if text is None else str(parse_address(str(text), f"/{name}"))
+        routers[name] = None if text is None else resolve.host_address(str(text), f"/{name}")
     second = routers.get("router_v6")
     if second is not None and ":" not in second:
         raise InvalidValue(f"{second} is not an IPv6 address", pointer="/router_v6", value=second)

@@ -15,6 +15,7 @@ from tenure.net.identifiers import parse_mac
 T = TypeVar("T")
 
 _MOST = 1024
+_BROADCAST = "255.255.255.255"
 LONGEST_NAME = 253
 LONGEST_HANDLE = 512
 LONGEST_NOTE = 1024
@@ -78,6 +79,18 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
         static=request.static,
         defer=request.defer,
     )
+
+
+def host_address(text: str, pointer: str) -> str:
+    """The one spelling of an address that a host or a router may have.
+
+    Raises:
+        InvalidValue: It is malformed, unspecified, multicast or broadcast.
+    """
+    address = parse_address(text, pointer)
+    if address.is_multicast or address.is_unspecified or str(address) == _BROADCAST:
+        raise InvalidValue(f"{address} is no host's address", pointer=pointer, value=text)
+    return str(address)
 
 
 def _hostname(name: str) -> str:

@@ -18,7 +18,6 @@ from tenure.net.addresses import Prefix, number_of, parse_address, parse_prefix,
 from tenure.net.rangeset import Pair
 
 _SHORTEST = {4: 4, 6: 8}
-_BROADCAST = "255.255.255.255"
 
 
 def create_subnet(use: CreateSubnet, draft: Draft) -> Made:
@@ -171,7 +170,7 @@ def _resolved_fields(draft: Draft, fields: dict[str, Any]) -> dict[str, Any]:
     if resolved.get("gateway") is not None:
         resolved["gateway"] = str(parse_address(str(resolved["gateway"]), "/gateway"))
     if "dns_servers" in resolved:
-        resolved["dns_servers"] = _listed(resolved, "dns_servers", _server)
+        resolved["dns_servers"] = _listed(resolved, "dns_servers", resolve.host_address)
     if "locations" in resolved:
         resolved["locations"] = _listed(resolved, "locations", lambda p, at: resolve.location(draft.state, p, at).id)
     return resolved
@@ -188,13 +187,6 @@ def _listed(fields: dict[str, Any], name: str, read: Callable[[str, str], str]) 
             raise InvalidValue(f"{text} stands twice", pointer=f"/{name}/{at}", value=str(text))
         found[value] = None
     return list(found)
-
-
-def _server(text: str, pointer: str) -> str:
-    address = parse_address(text, pointer)
-    if address.is_multicast or address.is_unspecified or str(address) == _BROADCAST:
-        raise InvalidValue(f"{address} is no host's address", pointer=pointer, value=text)
-    return str(address)
 
 
 def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:

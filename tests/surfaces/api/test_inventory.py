@@ -136,7 +136,12 @@ def test_a_location_has_a_router_in_one_spelling(site: Site) -> None:
     assert changed["router"] == "2001:db8::3"
     made = site.post("/v1/locations", {"name": "rack-9", "kind": "rack", "router": "10.255.0.9"})
     assert site.ask("PATCH", "/v1/locations/rack-9", {"name": "rack-10"}).json()["router"] == made["router"]
-    for name, text in (("router", "rack-3.example"), ("router_v6", "10.255.0.3")):
+    for name, text in (
+        ("router", "rack-3.example"),
+        ("router", "0.0.0.0"),
+        ("router_v6", "ff02::1"),
+        ("router_v6", "10.255.0.3"),
+    ):
         asked = site.ask("PATCH", "/v1/locations/rack-3", {name: text})
         assert problem(asked, 422, "invalid_value")["pointer"] == f"/{name}"
     assert site.ask("PATCH", "/v1/locations/rack-3", {"router": None}).json()["router"] is None
