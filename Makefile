@@ -36,8 +36,10 @@ lint: $(STAMP)  ## formatting, lint, types and contracts, without the tests
 docs: $(STAMP)  ## check the documents: links, lists, and every example, run
 	@$(BIN)/pytest -q tests/house/test_documents.py tests/docs
 
-bench: $(STAMP)  ## measure allocation (long); results in bench/out
+bench: $(STAMP)  ## measure allocation (long), placement and routing tables
 	@$(BIN)/python -m bench.allocate
+	@$(BIN)/python -m bench.placement
+	@$(BIN)/python -m bench.routes
 
 fuzz: $(STAMP)  ## feed the codecs and the state machine random input for MINUTES (60)
 	@FUZZ_MINUTES=$(MINUTES) $(BIN)/pytest -q --timeout=0 -m fuzz tests

@@ -18,7 +18,7 @@ from bench.figures import Figure, Report
 from bench.halls import Hall
 from tenure.app.child import collect_seldom
 from tenure.model.policy import StrategyName
-from tenure.simulate import blocks, runs
+from tenure.simulate import blocks, plans, runs
 from tenure.simulate.drive import Drive, Make
 from tenure.simulate.scenarios import scenario
 from tenure.simulate.workload import Arrive, Event, Leave, Workload
@@ -144,8 +144,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     for strategy in get_args(StrategyName):
         bench.plans(strategy)
     for policy in (Policy(), Policy("host_block", 26, cap=20), Policy("first_free")):
-        least = EVENTS_ALONE if policy == Policy() else None
-        bench.simulated(policy, blocks.drive, f"{policy.strategy}: events, strategies and blocks alone", least)
+        judged = policy == Policy()
+        name = f"{policy.strategy}: events, "
+        bench.simulated(policy, blocks.drive, name + "strategies and blocks alone", EVENTS_ALONE if judged else None)
+        bench.simulated(policy, plans.drive, name + "whole plans", EVENTS_PLANNED if judged else None)
     if asked.json:
         sys.stdout.buffer.write(report.json() + b"\n")
     else:
