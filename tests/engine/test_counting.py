@@ -81,6 +81,8 @@ def hall(cidr: str, hosts: int, **network: Any) -> Bulk:
 
 SLACK = 1.5
 """Levels of a trie and lengths of blocks in use add a little; hosts, addresses and blocks must add nothing."""
+CLIMBING = 1.75
+"""As `SLACK`, where each look begins far from what is free."""
 WINDOWED = "random_window"
 """It looks at each page of its window, and at no others."""
 
@@ -127,7 +129,11 @@ def test_full_subnets_are_not_walked() -> None:
 
 
 def test_huge_blocks_are_not_walked() -> None:
-    """Blocks of 65,536 and of 2**64 addresses, full pages and a closed half before what is free."""
+    """Blocks of 65,536 and of 2**64 addresses, full pages and a closed half before what is free.
+
+    The first claim looks nine times past the closed half, three times each for space of the site, the rack and the
+    host; a look climbs the levels of the trie, of which IPv6 has 14: that is half of a claim's lines at most.
+    """
     for cidr, lengths, addresses in (
         ("10.0.0.0/15", {"block_length_v4": 16}, "10.0.0.0-10.0.255.0"),
         ("2001:db8::/48", {"block_length_v6": 64}, "2001:db8::-2001:db8:0:0:ffff::"),
@@ -136,7 +142,7 @@ def test_huge_blocks_are_not_walked() -> None:
         first, last = addresses.split("-")
         other = hall(cidr, 2, **lengths)
         bulk.use(u.CreateRange(subnet=cidr, start=first, end=last, role="reserved"))
-        assert bulk.cost(host="h1") <= SLACK * other.cost(host="h1")
+        assert bulk.cost(host="h1") <= CLIMBING * other.cost(host="h1")
 
 
 def lease(bulk: Bulk, n: int) -> None:

@@ -109,7 +109,7 @@ class Tower(Order):
     Args:
         shut: Pages between them that are full for good.
 
-    A node exists only where a page has been marked; what is shut for good is worked out from its ranges.
+    A node exists only where somebody has looked; till then what is shut for good is in its ranges.
     """
 
     __slots__ = ("_shut",)
@@ -129,15 +129,16 @@ class Tower(Order):
 
     def _bits(self, level: int, node: int) -> int:
         known = self._levels[level].get(node)
-        return FULL & ~self._shut_children(level, node) if known is None else known
+        return self._first_seen(level, node) if known is None else known
 
-    def _shut_children(self, level: int, node: int) -> int:
-        """The children of which every page is shut for good."""
-        size, base, bits = 1 << (BITS * level), node << BITS, 0
+    def _first_seen(self, level: int, node: int) -> int:
+        """All children of a node but those of which every page is shut for good; kept from now on."""
+        size, base, bits = 1 << (BITS * level), node << BITS, FULL
         for first, last in self._shut.within(base * size, (base + FANOUT) * size - 1):
             low, high = -(-first // size) - base, (last + 1) // size - base
             if high > low:
-                bits |= ((1 << high) - 1) & ~((1 << low) - 1)
+                bits &= ~(((1 << high) - 1) & ~((1 << low) - 1))
+        self._levels[level][node] = bits
         return bits
 
 
