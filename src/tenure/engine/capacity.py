@@ -10,11 +10,11 @@ import msgspec
 from tenure.engine import resolve
 from tenure.engine.choosing import choose
 from tenure.engine.draft import Draft
-from tenure.engine.placing import Serving, wish_of
+from tenure.engine.placing import Serving, view_of, wish_of
 from tenure.engine.reach import area, draining
 from tenure.engine.space import Slice, Space
 from tenure.engine.state import State
-from tenure.engine.strategies import STRATEGIES, View, Wish
+from tenure.engine.strategies import STRATEGIES, Wish
 from tenure.model.addressing import Network
 from tenure.model.answers import Capacity, Count, PlaceCount, Room
 from tenure.model.placement import ROOT
@@ -91,7 +91,7 @@ class _Family:
 def _would_be_placed(draft: Draft, network: Network, wish: Wish, serving: Iterable[Space]) -> bool:
     """Whether the strategy finds an address; what it would do to blocks for it is taken back."""
     undo: list[Callable[[], object]] = []
-    view = View(serving, str, draft.moment.now, draft.moment.seed)
+    view = view_of(draft, wish, serving)
     candidates = STRATEGIES[network.strategy](wish, view)
     found = choose(candidates, view, draft.state.subnets, lambda step: undo.append(draft.state.reduce(step)))
     while undo:

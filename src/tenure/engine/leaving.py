@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tenure.engine.space import Space
+from tenure.engine.space import Slice, Space
 from tenure.engine.strategies.view import Step, value
 from tenure.model import events as e
 from tenure.model.placement import Block
@@ -21,7 +21,22 @@ def leaving(space: Space, owner: str) -> Iterator[Step]:
                 yield e.BlockOwned(block=Block(space.subnet.id, block.text, None))
     area = space.areas.get(owner)
     for region in [] if area is None else list(area.pieces.values()):
+        yield from _fitted(space, region)
         yield e.BlockSurrendered(block=value(space, region))
+
+
+def _fitted(space: Space, region: Slice) -> Iterator[Step]:
+    """Host blocks that reach beyond a wider block are halved until none does.
+
+    When their owner's wider blocks have gone, these two may be others': what is cut lies in one of them.
+    """
+    for edge in (region.first, region.last):
+        while (block := space.host_block_at(edge)) is not None and block.size > region.size:
+            yield e.BlockSurrendered(block=value(space, block))
+            size, length = block.size // 2, block.length + 1
+            for first in (block.first, block.first + size):
+                if space.held_between(first, first + size - 1) and (first, length) not in space.blocks:
+                    yield e.BlockOwned(block=value(space, block, first, length))
 
 
 def emptied(space: Space, number: int) -> Iterator[e.BlockSurrendered]:

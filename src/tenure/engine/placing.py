@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from tenure.engine.choosing import choose
 from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
-from tenure.engine.reach import barrier
+from tenure.engine.reach import barrier, near
 from tenure.engine.resolve import is_hostname
 from tenure.engine.rooms import Offered
 from tenure.engine.space import Space
@@ -34,7 +34,7 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
         return
     wish = wish_of(draft, claim.host, network)
     spaces = Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
-    view = View(spaces, lambda owner: _place_name(draft, owner), draft.moment.now, draft.moment.seed)
+    view = view_of(draft, wish, spaces)
     candidates = STRATEGIES[network.strategy](wish, view)
     found = choose(candidates, view, draft.state.subnets, draft.record)
     if found is None:
@@ -184,6 +184,12 @@ def wish_of(draft: Draft, host: str | None, network: Network) -> Wish:
     return Wish(host or ROOT, rack, path, reach_of(network.boundary), name, areas, network.prefer)
 
 
+def view_of(draft: Draft, wish: Wish, spaces: Iterable[Space]) -> View:
+    """What a strategy may look at for a wish."""
+    mine = near(draft.state, wish.owner, wish.reach)
+    return View(spaces, lambda owner: _place_name(draft, owner), draft.moment.now, draft.moment.seed, mine)
+
+
 class Serving:
     """The subnets with room that may serve a claim of one version, found anew each time they are asked for."""
 
@@ -276,7 +282,7 @@ def _placed(draft: Draft, claim: Claim, space: Space, number: int) -> Why:
 def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, spaces: Iterable[Space]) -> Exhausted:
     elsewhere = sum(s.available for s in draft.state.rooms.all(network.id, version))
     host = "no host" if claim.host is None else draft.state.locations[claim.host].name
-    near = "" if claim.host is None else f" for {host}"
+    there = "" if claim.host is None else f" for {host}"
     if not draft.state.families[network.id, version]:
         barrier = f"it has no IPv{version} subnet"
     elif not elsewhere:
@@ -286,7 +292,7 @@ def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, space
     else:
         barrier = f"{elsewhere} are available, but in no subnet that may serve it"
     return Exhausted(
-        f"network {network.name} has no IPv{version} address{near}: {barrier}",
+        f"network {network.name} has no IPv{version} address{there}: {barrier}",
         network=network.name,
         family=f"v{version}",
         host=host,

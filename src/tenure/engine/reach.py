@@ -1,9 +1,11 @@
 """Where an address may be used: what keeps it near its block's owner, and places where nothing new is put."""
 
+from collections.abc import Callable
 from typing import Final
 
 from tenure.engine.space import Slice, Space
 from tenure.engine.state import State
+from tenure.engine.strategies.view import everybody
 from tenure.errors import Conflict
 from tenure.model.addressing import Network
 from tenure.model.placement import ROOT
@@ -22,6 +24,14 @@ def area(state: State, place: str, reach: Reach) -> str:
     return next((up for up in path if WIDTHS[state.locations[up].kind] >= WIDTHS[reach]), ROOT)
 
 
+def near(state: State, place: str, reach: Reach) -> Callable[[str | None], bool]:
+    """Tells of a block's owner whether its addresses may be used at a place; nobody's may be."""
+    if reach == "anywhere":
+        return everybody
+    home = area(state, place, reach)
+    return lambda owner: owner is None or area(state, owner, reach) == home
+
+
 def barrier(state: State, network: Network, space: Space, number: int, host: str | None) -> Slice | None:
     """The block from which a hard boundary does not let an address to a host; None where it may be used there.
 
@@ -29,9 +39,7 @@ def barrier(state: State, network: Network, space: Space, number: int, host: str
     """
     reach = reach_of(network.boundary)
     block = None if reach == "anywhere" else space.block_at(number)
-    if block is None or block.owner is None:
-        return None
-    return None if area(state, block.owner, reach) == area(state, host or ROOT, reach) else block
+    return None if block is None or near(state, host or ROOT, reach)(block.owner) else block
 
 
 def draining(state: State, place: str | None) -> Location | None:

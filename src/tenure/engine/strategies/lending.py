@@ -22,6 +22,9 @@ LARGEST = 8
 _SPARE = 0.4
 """Who lends keeps more than half of what it has free, so that it does not run short itself."""
 
+_ASKED = 8 * LOOKED_AT
+"""Of so many hosts at most it is asked whether they may lend."""
+
 _GROWN = 1
 """A loan grows by so many bits beyond that."""
 
@@ -52,10 +55,17 @@ def _used_half(space: Space, loan: Slice) -> int | None:
 def lent(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     """An address of a loan that the host has: that of who has most to spare, so that others end."""
     roomy = space.borrowed_roomy.get(wish.owner)
-    if roomy:
-        loan = min(islice(roomy.values(), LOOKED_AT), key=_owed_least)
+    some = () if roomy is None else islice(roomy.values(), 4 * LOOKED_AT)
+    loans = [loan for loan in some if _may_be_used(view, loan)]
+    if loans:
+        loan = min(loans, key=_owed_least)
         view.look(space, loan, "lent to it")
         yield Candidate(space.subnet.id, space.pick(loan), loan.text, "own")
+
+
+def _may_be_used(view: View, loan: Slice) -> bool:
+    """Not if the boundary has become harder since it was lent, or who lent it is elsewhere now."""
+    return loan.lender is None or view.near(loan.lender.owner)
 
 
 def _owed_least(loan: Slice) -> tuple[int, int]:
@@ -74,25 +84,22 @@ def far(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     if wish.reach == "anywhere":
         yield from _borrowed(wish, view, space, space.lenders)
     elif wish.reach in ("site", "region"):
-        within = [level.owner for level in wish.areas if level.kind == wish.reach]
-        for area in list(space.areas.values()) if within else ():
-            wider = space.around(next(iter(area.pieces.values())))
-            while wider is not None and wider.owner not in within:
-                wider = space.around(wider)
-            if wider is not None:
+        for area in list(space.areas.values()):
+            if view.near(area.owner):
                 yield from _borrowed(wish, view, space, area.lenders)
 
 
 def _borrowed(wish: Wish, view: View, space: Space, lenders: Lenders) -> Iterator[Candidate]:
     """A loan grows into its buddy; or there is another one, of who has most to spare."""
     for loan in islice(space.borrowed.get(wish.owner, {}).values(), LOOKED_AT):
-        if _may_grow(space, loan):
+        if _may_be_used(view, loan) and _may_grow(space, loan):
             after = value(space, loan, loan.first & ~loan.size, loan.length - 1)
             step = e.BlockResized(before=value(space, loan), block=after)
             yield Candidate(space.subnet.id, None, after.cidr, "new", (step,))
     found: tuple[int, int, int, Slice] | None = None
-    for lender in lenders.richest(2 * LOOKED_AT):
-        if lender.owner != wish.owner and (piece := _piece(space, lender)) is not None:
+    others = (each for each in lenders.richest(_ASKED) if each.owner != wish.owner and view.near(each.owner))
+    for lender in islice(others, 2 * LOOKED_AT):
+        if (piece := _piece(space, lender)) is not None:
             length, first = piece
             if found is None or (length, -lender.free) < found[:2]:
                 found = length, -lender.free, first, lender

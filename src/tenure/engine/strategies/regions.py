@@ -1,6 +1,7 @@
 """How racks, sites and regions get their space: small at first, then by their buddy, then by their share."""
 
 from itertools import islice
+from typing import Final
 
 from tenure.engine.areas import Area, Slice
 from tenure.engine.buddy import Piece
@@ -8,9 +9,12 @@ from tenure.engine.cutting import LOOKED_AT, part, place
 from tenure.engine.space import Space
 from tenure.engine.strategies.view import Level, Step, Wish, owned, value
 from tenure.model import events as e
+from tenure.model.policy import BlockKind
 
 _GENEROUS = 1.25
 """An area is given a whole buddy up to this times its share of what is left, so that it stays one route."""
+
+_WIDTHS: Final[dict[BlockKind, int]] = {"host": 0, "rack": 1, "site": 2, "region": 3}
 
 _LEAST = 32
 """An area's next piece has so many addresses at least: each is a route at the spine."""
@@ -47,7 +51,7 @@ def wider(wish: Wish, space: Space, wanted: int, above: int = 0) -> tuple[Step, 
     level, area = wish.areas[above], area_of(space, wish, above)
     if area is None:
         piece = place(space, source, _first_length(space, level, source))
-        return None if piece is None else _owned(space, *piece, level)
+        return wider(wish, space, wanted, above + 1) if piece is None else _owned(space, *piece, level)
     grown = by_buddy(wish, space, above)
     if grown is not None:
         return grown
@@ -69,26 +73,46 @@ def cut(space: Space, area: Area) -> int:
     return whole - area.free.size
 
 
-def of_another(wish: Wish, space: Space) -> tuple[Step, ...] | None:
-    """Half of the largest piece that another area has not cut, for the host's; the other keeps what is around that."""
-    level = wish.areas[0]
-    areas = [area for area in islice(space.open.values(), LOOKED_AT) if area.owner != level.owner]
-    for area in sorted(areas, key=lambda each: each.free.size, reverse=True):
-        largest = area.free.largest()
-        half = space.width if largest is None else max(largest, min(largest + 1, space.block_length), space.rack_length)
-        piece = place(space, area, half)
-        if piece is not None:
-            first, length = _in_one(space, *piece)
-            whole = space.regions.get((first, length, level.kind))
-            given = () if whole is None else (e.BlockSurrendered(block=value(space, whole)),)
-            return *given, *_owned(space, first, length, level)
+def roomiest(wish: Wish, space: Space) -> Area | None:
+    """Of some other areas that have something left to cut, with an address for a claim, that which has most.
+
+    Cost: a look at eight areas; those without an address are put aside until they have one.
+    """
+    mine = wish.areas[0].owner if wish.areas else None
+    while others := [area for area in islice(space.open.values(), LOOKED_AT) if area.owner != mine]:
+        for area in sorted(others, key=lambda each: each.free.size, reverse=True):
+            if place(space, area, space.width) is not None:
+                return area
     return None
 
 
+def may_share(wish: Wish, area: Area) -> bool:
+    """Whether a part of another area could be the host's area's: not where that is wider, as a site is than a rack."""
+    theirs = next(iter(area.pieces.values())).kind
+    return bool(wish.areas) and _WIDTHS[wish.areas[0].kind] <= _WIDTHS[theirs]
+
+
+def share_of(wish: Wish, space: Space, area: Area) -> tuple[Step, ...]:
+    """Half of the largest piece that another area has not cut, for the host's; the other keeps what is around that."""
+    level, largest = wish.areas[0], area.free.largest()
+    half = space.width if largest is None else max(largest, min(largest + 1, space.block_length), space.rack_length)
+    piece = place(space, area, half)
+    if piece is None:
+        return ()
+    whole = space.regions.get((*_in_one(space, *piece), level.kind))
+    if whole is None:
+        return _owned(space, *piece, level)
+    given = e.BlockSurrendered(block=value(space, whole))
+    around = space.around(whole)
+    is_mine = around is not None and around.owner == level.owner
+    return (given,) if is_mine else (given, *_owned(space, *piece, level))
+
+
 def _in_one(space: Space, first: int, length: int) -> Piece:
-    """As much of a piece as lies in one block of its owner."""
-    row = space.region_at(first)
-    return first, length if row is None else max(length, row.length)
+    """As much of a piece as lies in one block of its owner, with its lowest address for a claim."""
+    number = space.next_free(first, first + (1 << (space.width - length)) - 1)
+    row = None if number is None else space.region_at(number)
+    return (first, length) if row is None or row.length <= length else row.key
 
 
 def _first_length(space: Space, level: Level, source: Area) -> int:
@@ -97,8 +121,8 @@ def _first_length(space: Space, level: Level, source: Area) -> int:
     So each of those beside it finds as much; but a host block is the least.
     """
     around = space.length if source is space.root else _largest_first(source)[0].length
-    share = around + (level.siblings - 1).bit_length()
-    return max(space.rack_length, min(share, space.block_length)) if level.kind == "rack" else share
+    share = min(around + (level.siblings - 1).bit_length(), space.block_length)
+    return max(space.rack_length, share) if level.kind == "rack" else share
 
 
 def _share(space: Space, area: Area, source: Area) -> float:
@@ -123,8 +147,10 @@ def _largest_first(area: Area) -> list[Slice]:
 
 def _buddy_is_free(space: Space, source: Area, piece: Slice) -> bool:
     buddy = piece.first ^ piece.size
-    within = piece.length > space.length and source.free.around(buddy, piece.length) is not None
-    return within and space.claimable(buddy, piece.length)
+    outer = space.around(piece)
+    if space.area_of(outer) is not source or piece.length <= (space.length if outer is None else outer.length):
+        return False
+    return source.free.around(buddy, piece.length) is not None and space.claimable(buddy, piece.length)
 
 
 def _doubled(space: Space, piece: Slice) -> e.BlockResized:
@@ -145,4 +171,5 @@ def _near(space: Space, area: Area, source: Area, length: int) -> Piece | None:
 
 
 def _owned(space: Space, first: int, length: int, level: Level) -> tuple[Step, ...]:
+    first, length = _in_one(space, first, length)
     return (e.BlockOwned(block=owned(space, first, length, level.owner, level.kind)),)

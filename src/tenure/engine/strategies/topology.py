@@ -115,7 +115,7 @@ def _grown(space: Space, block: Slice) -> Candidate:
     while length > space.length:
         size = 1 << (space.width - length)
         other = space.blocks.get((first ^ size, length))
-        if other is None or other.owner != block.owner or other.lender is not None:
+        if other is None or other.owner != block.owner or other.area is not block.area or other.lender is not None:
             break
         merged.append(e.BlockSurrendered(block=value(space, other)))
         first, length = first & ~size, length - 1
@@ -139,16 +139,17 @@ def _left_empty(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
 
 def _elsewhere(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     """What other racks have not cut, or left empty, becomes this one's."""
-    if not wish.areas:
+    area = regions.roomiest(wish, space)
+    if area is None:
         yield from _left_anywhere(wish, view, space)
+        area = regions.roomiest(wish, space)
+    if area is None:
         return
-    taken = regions.of_another(wish, space)
-    if taken is None:
-        yield from _left_anywhere(wish, view, space)
-        taken = regions.of_another(wish, space)
-    if taken is not None:
-        yield prepared(space, taken)
+    if regions.may_share(wish, area):
+        yield prepared(space, regions.share_of(wish, space, area))
         yield from _room(wish, view, space)
+    elif (piece := place(space, area, _wanted(wish, space, area))) is not None:
+        yield new_block(space, *piece, wish.owner)
 
 
 def _left_anywhere(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:

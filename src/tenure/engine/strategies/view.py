@@ -73,19 +73,34 @@ class Candidate(NamedTuple):
     steps: tuple[Step, ...] = ()
 
 
+def everybody(owner: str | None) -> bool:
+    """No boundary is in the way of any block's owner."""
+    return True
+
+
 class View:
     """The subnets that may serve a request, best first, with their blocks. Read-only.
 
     Attributes:
         spaces: The subnets that have an address available; found one by one, as they are asked for.
         now: Time of the decision. seed: Random bits.
+        near: Whether the boundary lets a block's owner lend to the host. Blocks tell where their owner was when
+            they were cut; the tree of locations may have changed since.
         looks: What was looked at, in order: the lines of `why`.
     """
 
-    __slots__ = ("_owner_name", "looks", "now", "seed", "spaces")
+    __slots__ = ("_owner_name", "looks", "near", "now", "seed", "spaces")
 
-    def __init__(self, spaces: Iterable[Space], owner_name: Callable[[str], str], now: datetime, seed: int = 0) -> None:
+    def __init__(
+        self,
+        spaces: Iterable[Space],
+        owner_name: Callable[[str], str],
+        now: datetime,
+        seed: int = 0,
+        near: Callable[[str | None], bool] = everybody,
+    ) -> None:
         self.spaces = spaces
+        self.near = near
         self.now = now
         self.seed = seed
         self.looks: list[Look] = []
