@@ -12,7 +12,7 @@ import pytest
 from tenure.errors import InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model import uses as u
-from tenure.model.answers import Failure, Holding
+from tenure.model.answers import Failure, Holding, Made
 from tenure.service.route_answers import Table
 from tenure.service.routes import RouteView
 from tenure.testing.ledgers import Scribe
@@ -206,6 +206,48 @@ def test_what_is_not_there_has_no_routes(node: Node) -> None:
     node.ok(u.CreateNetwork(name="lab"))
     assert view.table("fabric", network="lab").value.routes == []
     assert view.table("fabric", network="prod").value.routes != []
+
+
+def test_what_a_rack_or_a_site_holds_itself_is_sent_to_it(node: Node) -> None:
+    """As where DHCP saw a client behind a relay that is a rack's."""
+    view = RouteView(node.store)
+    node.ok(u.CreateLocation(name="hall", kind="site"))
+    for rack in ("r0", "r1"):
+        node.ok(u.ChangeLocation(location=rack, changes={"parent": "hall"}))
+    neighbour = node.claim("n", host="h0-0", family="v4")
+    held = {place: node.claim(place, host=place, family="v4").addresses[0].ip for place in ("r0", "hall")}
+    moved = node.claim("m", host="h0-1", family="v4").claim.id
+    node.ok(u.RebindClaim(claim=moved, host="r0", handover=0))
+    for place in ("fabric", "hosts"):
+        table = view.table(place).value
+        assert hop(table, held["r0"]) == ("rack", "r0")
+        assert hop(table, held["hall"]) == ("site", "hall")
+    table = view.table("r0").value
+    assert hop(table, held["r0"]) == ("local", "r0")
+    assert hop(table, neighbour.addresses[0].ip) == ("host", "h0-0")
+    assert hop(table, held["hall"]) in (None, ("up", "hall"))
+    assert hop(view.table("r1").value, held["r0"]) in (None, ("up", "hall"))
+    assert hop(view.table("h0-0").value, held["r0"]) in (None, ("up", "r0"))
+
+
+@pytest.mark.parametrize(("cidr", "count"), [("10.0.0.0/30", 2), ("10.0.0.0/29", 6), ("10.0.0.0/28", 7)])
+def test_a_nested_subnet_takes_the_blocks_of_its_parent_that_lie_in_it(node: Node, cidr: str, count: int) -> None:
+    """Else two hosts would own one place, and the narrower block or the older one would win."""
+    view = RouteView(node.store)
+    node.release(node.claim("before", host="h0-0", family="v4"))
+    made = node.ok(u.CreateSubnet(network="prod", cidr=cidr))
+    assert isinstance(made, Made)
+    assert made.subnet is not None
+    held = node.claim("within", host="h1-0", subnet=made.subnet.id, family="v4", count=count)
+    node.claim("beside", host="h0-0", family="v4")
+    ips = [each.ip for each in held.addresses]
+    assert {hop(view.table("hosts").value, ip) for ip in ips} == {("host", "h1-0")}
+    node.world.clock.pause(100_000)
+    node.ok(u.Tend())
+    for place, wanted in (("fabric", ("rack", "r1")), ("hosts", ("host", "h1-0")), ("h1-0", ("local", "h1-0"))):
+        assert {hop(view.table(place).value, ip) for ip in ips} == {wanted}
+        assert view.table(place).value == RouteView(node.store).table(place).value
+    node.check()
 
 
 def test_networks_that_are_gone_leave_the_others_their_tables(node: Node) -> None:

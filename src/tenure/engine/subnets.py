@@ -93,7 +93,7 @@ def delete_subnet(use: DeleteSubnet, draft: Draft) -> Nothing:
     vacant(f"subnet {space.subnet.cidr}", holders, space.held)
     for range_ in list(space.ranges.values()):
         draft.record(e.RangeDeleted(range=range_))
-    _surrender(draft, space, None)
+    _surrender(draft, space, lambda start, end: True)
     draft.record(e.SubnetDeleted(subnet=space.subnet))
     return Nothing()
 
@@ -204,7 +204,7 @@ def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:
 
 
 def _room_for(draft: Draft, network: Network, prefix: Prefix, but: Space | None) -> None:
-    """Refuse a prefix that crosses what is there."""
+    """Refuse a prefix that crosses what is there; blocks of a subnet around it that lie wholly in it go back."""
     first, length = int(prefix.network_address), prefix.prefixlen
     for other in draft.state.crossing(network.vrf, prefix.version, first, length):
         if other is but:
@@ -231,6 +231,7 @@ def _room_inside(draft: Draft, parent: Space, prefix: Prefix) -> None:
     for number in [n for n in parent.resting if first <= n <= last]:
         vacant(f"{prefix} in {parent.subnet.cidr}", [f"{text_of(parent.version, number)}, which still rests"])
     _vacant_between(draft, parent, f"{prefix} in {parent.subnet.cidr}", ((first, last),))
+    _surrender(draft, parent, lambda start, end: first <= start and end <= last)
 
 
 def _resize(draft: Draft, space: Space, prefix: Prefix) -> None:
@@ -243,18 +244,14 @@ def _resize(draft: Draft, space: Space, prefix: Prefix) -> None:
     _vacant_between(draft, space, f"resizing {space.subnet.cidr} to {prefix}", left_out(space, prefix))
     for number in [n for n in space.resting if not first <= n <= last]:
         vacant(f"resizing {space.subnet.cidr}", [f"{text_of(space.version, number)}, which still rests"])
-    _surrender(draft, space, (first, last))
+    _surrender(draft, space, lambda start, end: not first <= start <= end <= last)
 
 
-def _surrender(draft: Draft, space: Space, but: tuple[int, int] | None) -> None:
-    """Give back all blocks, or all that are not wholly inside `but`."""
-
-    def stays(first: int, size: int) -> bool:
-        return but is not None and but[0] <= first and first + size - 1 <= but[1]
-
-    for block in [b for b in space.blocks.values() if not stays(b.first, b.size)]:
+def _surrender(draft: Draft, space: Space, goes: Callable[[int, int], bool]) -> None:
+    """Give back the blocks of which that is said, by first and last address; nothing is held in them."""
+    for block in [b for b in space.blocks.values() if goes(b.first, b.last)]:
         draft.record(e.BlockSurrendered(block=as_block(space, block.first, block.length, block.owner)))
-    for region in [r for r in space.regions.values() if not stays(r.first, r.size)]:
+    for region in [r for r in space.regions.values() if goes(r.first, r.last)]:
         draft.record(e.BlockSurrendered(block=as_block(space, region.first, region.length, region.owner, region.kind)))
 
 
