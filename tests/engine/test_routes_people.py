@@ -138,9 +138,15 @@ def test_a_host_without_a_rack_is_its_own_hop_at_the_spine() -> None:
     ]
 
 
-def test_what_a_rack_owns_for_nobody_yet_has_no_hop_where_hosts_are_hops() -> None:
-    assert agreed(hosts(SITE), "block 10.0.0.0/26 r11") == []
-    assert agreed(spine(SITE), "block 10.0.0.0/26 r11") == ["10.0.0.0/26 r11"]
+def test_a_rack_or_a_site_is_the_hop_of_what_it_holds_itself() -> None:
+    facts = ("block 10.0.0.0/26 h111", "block 10.0.1.0/26 r11", "block 10.2.0.0/26 s1", "loose 10.0.0.1 r11")
+    assert {"10.0.1.0/26 r11", "10.2.0.0/26 s1", "10.0.0.1/32 r11"} <= {*agreed(hosts(SITE), *facts)}
+    assert agreed(spine(SITE), "block 10.0.0.0/26 r11", "block 10.2.0.0/26 s1") == [
+        "10.0.0.0/26 r11",
+        "10.2.0.0/26 s1",
+    ]
+    assert {"10.0.1.0/26 local", "10.0.0.1/32 local"} <= {*agreed(rack(SITE, "r11"), *facts)}
+    assert not [route for route in agreed(rack(SITE, "r11"), *facts) if route.startswith("10.2.")]
 
 
 def test_a_block_that_grows_into_free_space_changes_no_route() -> None:

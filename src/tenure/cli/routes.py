@@ -74,7 +74,8 @@ def show(
 
 def _row(route: dict[str, Any]) -> dict[str, Any]:
     via = route["via"]
-    named = via["name"] if via["kind"] in ("rack", "host") else f"{via['kind']} {via['name'] or ''}".strip()
+    apart = via["kind"] in ("local", "up", "unreachable")
+    named = f"{via['kind']} {via['name'] or ''}".strip() if apart else via["name"]
     return {**route, "via": named, "router": via["router"]}
 
 

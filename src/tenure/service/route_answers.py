@@ -9,6 +9,7 @@ from tenure.engine.routes import Level, Route, host, hosts, rack, spine
 from tenure.engine.routes.levels import LOCAL, UP
 from tenure.errors import InvalidValue, NotFound
 from tenure.model.addressing import Network, Vrf
+from tenure.model.policy import LocationKind
 from tenure.model.topology import Location
 from tenure.net.addresses import prefix_text, width
 from tenure.service.placed import Area, Placed
@@ -23,12 +24,12 @@ class Via(msgspec.Struct, frozen=True):
     """A next hop.
 
     Attributes:
-        kind: A `rack` or a `host`; `local` is the host itself, `up` what lies above, `unreachable` nothing at all.
+        kind: Of the location; `local` is the place itself, `up` what lies above it, `unreachable` nothing at all.
         router: Its router of the prefix's family, if it has one.
     """
 
     name: str | None
-    kind: Literal["rack", "host", "local", "up", "unreachable"]
+    kind: LocationKind | Literal["local", "up", "unreachable"]
     router: str | None = None
 
 
@@ -175,8 +176,7 @@ class _Vias:
         place = self._place if hop == LOCAL else self._locations.get(hop)
         if place is None:  # a location that is gone before its last block
             return Via(hop, "host")
-        kind: Literal["rack", "host"] = "rack" if place.kind == "rack" else "host"
-        return Via(place.name, "local" if hop == LOCAL else kind, place.router_for(version))
+        return Via(place.name, "local" if hop == LOCAL else place.kind, place.router_for(version))
 
     def _above(self, version: int) -> Location | None:
         """Where a rack's or host's default route leads: the nearest place above it with a router, else the next."""

@@ -46,6 +46,17 @@ def test_a_host_that_is_deleted_during_a_hand_over_is_announced_no_longer(rows: 
     assert (claim["host"], claim["leaving"], claim["settles"]) == ("host-42", None, None)
 
 
+def test_a_rack_sends_what_it_holds_itself_to_no_black_hole(rows: Site) -> None:
+    held = rows.post("/v1/claims", {"network": "prod", "host": "rack-3", "handle": "console"})
+    assert held["state"] == "bound"
+    kinds = {route["via"]["kind"] for route in rows.get("/v1/routes?for=rack-3")["routes"]}
+    assert kinds == {"host", "local"}
+    for form in ("bird", "frr"):
+        text = rows.ask("GET", f"/v1/routes?for=rack-3&format={form}").text
+        assert "10.255.3.1" in text
+        assert "blackhole" not in text
+
+
 def moved(site: Site) -> str:
     """A claim of rack 3 moves to rack 4, and both announce it; its address."""
     held = site.post("/v1/claims", {"network": "prod", "host": "host-31", "handle": "vm-1"})

@@ -8,7 +8,7 @@ from tenure.model.topology import Location
 UP = "up"
 """The hop of a rack's switch, or of a host, towards everything else: its default route."""
 LOCAL = "local"
-"""A host's hop for what it holds itself."""
+"""The hop of a host, or of a rack's switch, for what it holds itself."""
 
 
 @dataclass(frozen=True)
@@ -27,32 +27,24 @@ class Level:
 
 
 def hosts(locations: Mapping[str, Location]) -> Level:
-    """A fabric in which every host is a next hop. `locations` is looked up when a fact is put, by id."""
+    """A fabric in which every host is a next hop, and so is a wider place for what it holds itself.
 
-    def hop(owner: str) -> str | None:
-        known = locations.get(owner)
-        return owner if known is None or known.kind == "host" else None
-
-    return Level(hop, lambda one: _around(locations, one))
+    `locations` is looked up when a fact is put, by id.
+    """
+    return Level(lambda owner: owner, lambda one: _around(locations, one))
 
 
 def spine(locations: Mapping[str, Location]) -> Level:
-    """A fabric in which every rack is a next hop, and so is a host without a rack."""
-
-    def hop(owner: str) -> str | None:
-        known = locations.get(owner)
-        return _rack(locations, owner) or (owner if known is None or known.kind == "host" else None)
-
-    return Level(hop, lambda one: _around(locations, one))
+    """A fabric in which every rack is a next hop, and so is a host, or a wider place, without a rack."""
+    return Level(lambda owner: _rack(locations, owner) or owner, lambda one: _around(locations, one))
 
 
 def rack(locations: Mapping[str, Location], switch: str) -> Level:
-    """The switch of one rack: its hosts are next hops, everything else is up."""
-    near = {switch, *_around(locations, switch)}
+    """The switch of one rack: its hosts are next hops, what it holds itself is local, everything else is up."""
 
     def hop(owner: str) -> str | None:
-        if owner in near:
-            return None
+        if owner == switch:
+            return LOCAL
         known = locations.get(owner)
         inside = known is not None and known.kind == "host" and _rack(locations, owner) == switch
         return owner if inside else UP

@@ -56,6 +56,11 @@ def _routable(table: Table, routes: Iterable[TableRoute]) -> list[TableRoute]:
     return found
 
 
+def _far(table: Table) -> Iterator[TableRoute]:
+    """What a router's file has: all, but on a rack's switch nothing of its own, which is on its links."""
+    return (route for route in table.routes if table.where != "rack" or route.via.kind != _LOCAL)
+
+
 def _addressed(route: TableRoute) -> bool:
     return route.via.kind in (_LOCAL, _UNREACHABLE) or route.via.router is not None
 
@@ -66,7 +71,7 @@ def _about(table: Table, routes: list[TableRoute]) -> str:
 
 def _bird(table: Table) -> Iterator[str]:
     """A file to include: a static protocol a family, and another one for what is being left."""
-    routes = _routable(table, table.routes)
+    routes = _routable(table, _far(table))
     yield f"# {_about(table, routes)}"
     for version in (4, 6):
         mine = [route for route in routes if _version(route) == version]
@@ -92,7 +97,7 @@ _BIRD_WORDS: Final = {_LOCAL: "blackhole", _UNREACHABLE: "unreachable"}
 
 
 def _frr(table: Table) -> Iterator[str]:
-    routes = _routable(table, (route for route in table.routes if route.preferred))
+    routes = _routable(table, (route for route in _far(table) if route.preferred))
     yield f"! {_about(table, routes)}"
     for route in routes:
         word = "ip" if _version(route) == 4 else "ipv6"
