@@ -115,7 +115,9 @@ def check_block(space: Any, block: Any, free: set[int], held: set[int]) -> None:
     assert (block.key in roomy.get(block.owner, {})) == bool(free & mine)
     assert (block.key in space.lenders.keys()) == (bool(free & mine) and not around)
     assert (block.key in block.area.lenders.keys()) == (block.key in space.lenders.keys())
-    assert (block.key in space.empties) == (block.key in block.area.empties) == (not held & mine and not loans)
+    is_empty = not held & mine and not loans
+    assert (block.key in space.empties) == is_empty
+    assert (block.key in space.vacant) == (block.key in block.area.vacant) == bool(is_empty and free & mine)
     picked = space.pick(block)
     assert picked in free & mine if free & mine else picked is None
 

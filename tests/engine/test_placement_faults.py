@@ -7,7 +7,7 @@ import pytest
 
 from tenure.engine.fingerprint import fingerprint
 from tenure.engine.state import State
-from tenure.errors import Exhausted
+from tenure.errors import Exhausted, InUse
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.placement import Block
@@ -177,3 +177,73 @@ def test_no_number_of_racks_whose_space_rests_hides_the_one_that_has_room() -> N
         except Exhausted:
             break
     assert left == 3  # of the block in which h23 has an address
+
+
+@pytest.mark.parametrize("strategy", ["topology", "host_block"])
+def test_no_number_of_blocks_that_rest_hides_those_that_do_not(strategy: str) -> None:
+    """110 blocks are empty and all of each rests; the 18 that became empty after them were used by half."""
+    hosts = [(f"h{n}", "host", None) for n in range(129)]
+    world = tree("10.0.0.0/24", *hosts, boundary="hard", cooldown=86400, block_length_v4=31, strategy=strategy)
+    whole = [world.claim(host=f"h{n // 2}") for n in range(220)]
+    half = [world.claim(host=f"h{n}") for n in range(110, 128)]
+    for held in (*whole, *half):
+        world.release(held)
+    world.wait(100)
+    assert len(claimed(world, "h128", 18)) == 18
+
+
+def test_no_number_of_subnets_hides_the_room_that_a_soft_boundary_leaves() -> None:
+    """In each of 70 an empty block rests, and the one free address lies in another host's block."""
+    places = ("a", "host", None), ("b", "host", None), ("c", "host", None)
+    world = tree("10.1.0.0/30", *places, block_length_v4=31, cooldown=86400)
+    again = []
+    for n in range(70):
+        if n:
+            world.do(u.CreateSubnet(network="prod", cidr=f"10.1.{n}.0/30", fields={"use_all_addresses": True}))
+        world.ip(host="a")
+        for held in [world.claim(host="b") for _ in range(2)]:
+            world.release(held)
+        again.append(world.claim(host="a"))
+    world.do(u.ChangeNetwork(network="prod", changes={"cooldown": 0}))
+    for held in again:
+        world.release(held)
+    assert claimed(world, "c", 1)
+
+
+def test_a_subnet_that_shrinks_into_a_block_keeps_what_is_held_near_its_host() -> None:
+    world = tree("10.0.0.0/26", ("r", "rack", None), ("a", "host", "r"), cooldown=0)
+    held = [world.claim(host="a") for _ in range(20)]
+    for each in held[12:]:
+        world.release(each)
+    assert [block.text for block in world.space("10.0.0.0/26").blocks.values()] == ["10.0.0.0/27"]
+    world.do(u.ChangeSubnet(subnet="10.0.0.0/26", changes={"cidr": "10.0.0.0/28"}))
+    naive.check(world)
+    same_when_loaded(world)
+    space = world.space("10.0.0.0/28")
+    assert [(block.text, block.held) for block in space.blocks.values()] == [("10.0.0.0/28", 12)]
+
+
+def test_a_subnet_does_not_grow_around_another_that_lies_where_it_holds_something() -> None:
+    """It lay in the other one before."""
+    world = tree("10.0.0.0/28", ("a", "host", None))
+    held = world.claim(host="a")
+    world.do(u.CreateSubnet(network="prod", cidr="10.0.0.0/27"))
+    with pytest.raises(InUse, match=held.addresses[0].ip):
+        world.do(u.ChangeSubnet(subnet="10.0.0.0/28", changes={"cidr": "10.0.0.0/26"}))
+    world.release(held)
+    world.wait(3600)
+    world.do(u.ChangeSubnet(subnet="10.0.0.0/28", changes={"cidr": "10.0.0.0/26"}))
+    naive.check(world)
+
+
+def test_a_subnet_that_moved_after_a_rest_is_the_same_when_replayed() -> None:
+    """A replay hears of the time only at its end."""
+    world = tree("10.0.0.0/32", ("a", "host", None), cooldown=60)
+    world.release(world.claim(host="a"))
+    world.wait(60)
+    world.do(u.ChangeSubnet(subnet="10.0.0.0/32", changes={"cidr": "10.0.9.0/28"}))
+    replayed = State()
+    for event in world.events:
+        replayed.reduce(event)
+    replayed.advance(world.now)
+    assert fingerprint(replayed) == fingerprint(world.state)

@@ -135,14 +135,14 @@ class Area:
         pieces: Its own blocks by key.
         free: What of them is in no narrower block.
         lenders: Host blocks cut from it, no loans, that have a free address.
-        empties: Those that hold nothing, the longest empty first.
+        vacant: Those of them that hold nothing, about the longest empty first.
     """
 
-    __slots__ = ("empties", "free", "lenders", "owner", "pieces")
+    __slots__ = ("free", "lenders", "owner", "pieces", "vacant")
 
     def __init__(self, owner: str | None, free: Buddy) -> None:
         self.owner = owner
         self.free = free
         self.pieces: Slices = OrderedDict()
         self.lenders = Lenders()
-        self.empties: Slices = OrderedDict()
+        self.vacant: Slices = OrderedDict()

@@ -20,7 +20,7 @@ class HostBlocks(Occupancy):
         own, roomy: Those of an owner that are no loans; those of them with a free address.
         borrowed, borrowed_roomy: Loans to an owner, likewise.
         lenders: Those that are no loans and have a free address.
-        empties: Those that hold nothing, the longest empty first.
+        empties: Those that hold nothing, the longest empty first. vacant: Those of them with a free address.
         slack: Those that may have grown too long (see `has_slack`), and since when, the longest first.
         block_length: Length of the next ones.
     """
@@ -40,6 +40,7 @@ class HostBlocks(Occupancy):
         self.borrowed_roomy: Index = {}
         self.lenders = Lenders()
         self.empties: Slices = OrderedDict()
+        self.vacant: Slices = OrderedDict()
         self._hosts: Spans[Slice] = Spans()
         self._seen: tuple[int, Slice | None] = (-1, None)
 
@@ -164,8 +165,7 @@ class HostBlocks(Occupancy):
         free_, block.free = block.free, 0
         self._rebucket(block)
         block.free = free_
-        self.empties.pop(block.key, None)
-        block.area.empties.pop(block.key, None)
+        self._drop_empty(block)
 
     def _recount(self, block: Slice) -> None:
         """Work out what is held and free in a block, loans left out. Cost: linear in its pages and loans."""
@@ -194,19 +194,34 @@ class HostBlocks(Occupancy):
         roomy = self.roomy if block.lender is None else self.borrowed_roomy
         if not new:
             drop(roomy, block)
+            self._drop_vacant(block)
         elif not old:
             roomy.setdefault(block.owner, OrderedDict())[block.key] = block
+            if block.key in self.empties:
+                self._vacate(block)
 
     def _fill(self, block: Slice) -> None:
         block.emptied = None
-        self.empties.pop(block.key, None)
-        block.area.empties.pop(block.key, None)
+        self._drop_empty(block)
 
     def _empty(self, block: Slice) -> None:
         self._ends.emptied[self.name] = None
         block.emptied = block.emptied or self._ends.now
         self.empties[block.key] = block
-        block.area.empties[block.key] = block
+        if block.free:
+            self._vacate(block)
+
+    def _vacate(self, block: Slice) -> None:
+        self.vacant[block.key] = block
+        block.area.vacant[block.key] = block
+
+    def _drop_empty(self, block: Slice) -> None:
+        self.empties.pop(block.key, None)
+        self._drop_vacant(block)
+
+    def _drop_vacant(self, block: Slice) -> None:
+        self.vacant.pop(block.key, None)
+        block.area.vacant.pop(block.key, None)
 
     def _may_slack(self, block: Slice) -> None:
         if block.length < self.block_length and block.key not in self.slack and self.has_slack(block):

@@ -9,7 +9,7 @@ from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
 from tenure.model.holding import Allocation, Claim
 from tenure.model.placement import Block
-from tenure.net.addresses import first_and_length, number_of
+from tenure.net.addresses import first_and_length, number_of, parse_prefix
 
 if TYPE_CHECKING:
     from tenure.engine.state import State
@@ -201,6 +201,7 @@ def _subnet_changed(state: "State", event: e.SubnetChanged) -> Undo:
     if new.cidr == old.cidr:
         _swap(state, space, space, new)
         return lambda: _swap(state, space, space, old)
+    over = _end_rests_outside(space, new)
     resized = state.new_space(new, space.order)
     resized.adopt(space)
     _swap(state, space, resized, new)
@@ -209,8 +210,20 @@ def _subnet_changed(state: "State", event: e.SubnetChanged) -> Undo:
     def undo() -> None:
         _scatter_again(state, resized, gathered)
         _swap(state, resized, space, old)
+        for number, until in over:
+            space.rest(number, until)
 
     return undo
+
+
+def _end_rests_outside(space: Space, after: Subnet) -> "list[Rest]":
+    """Rests outside of what a subnet becomes were over when that was decided, though nobody may have said so yet."""
+    prefix = parse_prefix(after.cidr)
+    first, last = int(prefix[0]), int(prefix[-1])
+    over = [(number, until) for number, until in space.resting.items() if not first <= number <= last]
+    for number, _ in over:
+        space.unrest(number)
+    return over
 
 
 def _swap(state: "State", before: Space, after: Space, subnet: Subnet) -> None:

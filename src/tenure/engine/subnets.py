@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenure.engine import resolve
+from tenure.engine.buddy import Piece
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import as_block
 from tenure.engine.inventory import changed, new, sound_dhcp, vacant
@@ -244,7 +245,21 @@ def _resize(draft: Draft, space: Space, prefix: Prefix) -> None:
     _vacant_between(draft, space, f"resizing {space.subnet.cidr} to {prefix}", left_out(space, prefix))
     for number in [n for n in space.resting if not first <= n <= last]:
         vacant(f"resizing {space.subnet.cidr}", [f"{text_of(space.version, number)}, which still rests"])
+    for other in draft.state.crossing(space.subnet.vrf, space.version, first, prefix.prefixlen):
+        if other is not space and other.prefix_length > prefix.prefixlen:
+            _room_inside(draft, space, parse_prefix(other.subnet.cidr))
+    _cut_to_size(draft, space, (first, prefix.prefixlen), last)
     _surrender(draft, space, lambda start, end: not first <= start <= end <= last)
+
+
+def _cut_to_size(draft: Draft, space: Space, piece: Piece, last: int) -> None:
+    """The innermost host block around the new prefix has the size of that from now on: all that is held lies there."""
+    first, length = piece
+    around = [b for b in space.blocks.values() if b.length < length and b.first <= first and last <= b.last]
+    if around and piece not in space.blocks and space.held_between(first, last):
+        block = max(around, key=lambda each: each.length)
+        before, after = (as_block(space, *each, block.owner) for each in (block.key, piece))
+        draft.record(e.BlockResized(before=before, block=after))
 
 
 def _surrender(draft: Draft, space: Space, goes: Callable[[int, int], bool]) -> None:

@@ -130,6 +130,8 @@ def _change_subnet(found: Wanted, use: u.ChangeSubnet, state: State) -> None:
     prefix = _around(found, state, space.subnet.vrf, cidr)
     if prefix is not None and prefix.version == space.version:
         _between(found, space, left_out(space, prefix))
+        inside = state.crossing(space.subnet.vrf, prefix.version, int(prefix.network_address), prefix.prefixlen)
+        _between(found, space, ((other.first, other.last) for other in inside if other is not space))
 
 
 def _around(found: Wanted, state: State, vrf: str, cidr: str) -> Prefix | None:

@@ -104,9 +104,9 @@ def _walk(space: Space, place: int) -> Piece | None:
 
 def _reclaimed(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     """Another host's block that has been empty for a minute: the longest, if all of it does not rest."""
-    due = takewhile(lambda each: _empty_for(each, RECLAIMED_AFTER, view.now), space.empties.values())
-    for block in islice(due, MOST_CANDIDATES):
-        if block.free and block.owner != wish.owner and block.lender is None:
+    for block in islice(space.vacant.values(), MOST_CANDIDATES):
+        due = _empty_for(block, RECLAIMED_AFTER, view.now)
+        if due and block.owner != wish.owner and block.lender is None:
             view.look(space, block, "empty, taken from its owner")
             yield _new(wish, space, block.text, e.BlockSurrendered(block=_block_of(space, block)))
             return

@@ -129,7 +129,7 @@ def _left_empty(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     area = regions.area_of(space, wish)
     if area is None:
         return
-    empty = [block for block in islice(area.empties.values(), LOOKED_AT) if block.owner != wish.owner]
+    empty = [block for block in islice(area.vacant.values(), LOOKED_AT) if block.owner != wish.owner]
     if empty:
         for block in empty:
             view.look(space, block, "empty")
@@ -153,7 +153,7 @@ def _elsewhere(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
 
 
 def _left_anywhere(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
-    empty = [block for block in islice(space.empties.values(), LOOKED_AT) if block.owner != wish.owner]
+    empty = [block for block in islice(space.vacant.values(), LOOKED_AT) if block.owner != wish.owner]
     if empty:
         yield prepared(space, tuple(e.BlockSurrendered(block=value(space, block)) for block in empty))
         yield from _room(wish, view, space)
