@@ -30,14 +30,18 @@ _GROWN = 1
 
 
 def back(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
-    """Half of a loan out of an own block, where the borrower uses only the other."""
+    """The halves of loans out of an own block of which the borrowers use only the others."""
     for block in islice(space.own.get(wish.owner, {}).values(), LOOKED_AT):
-        for loan in [] if block.loans is None else islice(block.loans.between(block.first, block.last), 4 * LOOKED_AT):
-            kept = _used_half(space, loan)
-            if kept is not None:
+        loans = () if block.loans is None else islice(block.loans.between(block.first, block.last), 4 * LOOKED_AT)
+        halved = [(loan, kept) for loan in loans if (kept := _used_half(space, loan)) is not None]
+        if halved:
+            for loan, _ in halved:
                 view.look(space, loan, "half of it taken back")
-                step = e.BlockResized(before=value(space, loan), block=value(space, loan, kept, loan.length + 1))
-                yield Candidate(space.subnet.id, None, block.text, "own", (step,))
+            yield Candidate(space.subnet.id, None, block.text, "own", tuple(_halved(space, *each) for each in halved))
+
+
+def _halved(space: Space, loan: Slice, kept: int) -> e.BlockResized:
+    return e.BlockResized(before=value(space, loan), block=value(space, loan, kept, loan.length + 1))
 
 
 def _used_half(space: Space, loan: Slice) -> int | None:

@@ -31,7 +31,7 @@ def by_buddy(wish: Wish, space: Space, above: int = 0) -> tuple[Step, ...] | Non
     source = area_of(space, wish, above + 1)
     if area is None or area is space.root or source is None or source.free.empty:
         return None
-    share = _share(space, area, source) * _GENEROUS
+    share = _share(space, wish.areas[above], area, source)
     for piece in _largest_first(area):
         if piece.size <= share and _buddy_is_free(space, source, piece):
             return (_doubled(space, piece),)
@@ -55,7 +55,7 @@ def wider(wish: Wish, space: Space, wanted: int, above: int = 0) -> tuple[Step, 
     grown = by_buddy(wish, space, above)
     if grown is not None:
         return grown
-    near = _near(space, area, source, _chunk(space, area, source, wanted))
+    near = _near(space, area, source, _chunk(space, level, area, source, wanted))
     return wider(wish, space, wanted, above + 1) if near is None else _owned(space, *near, level)
 
 
@@ -64,7 +64,7 @@ def to_come(wish: Wish, space: Space) -> float:
     area, source = area_of(space, wish), area_of(space, wish, 1)
     if area is None or area is space.root or source is None or source.free.empty:
         return 0.0
-    return _share(space, area, source)
+    return _share(space, wish.areas[0], area, source)
 
 
 def cut(space: Space, area: Area) -> int:
@@ -125,19 +125,31 @@ def _first_length(space: Space, level: Level, source: Area) -> int:
     return max(space.rack_length, share) if level.kind == "rack" else share
 
 
-def _share(space: Space, area: Area, source: Area) -> float:
-    """What is left of the wider area, in the proportion in which this one is used."""
-    mine = sum(space.held_between(piece.first, piece.last) for piece in area.pieces.values())
-    if source is space.root:
-        all_ = space.held
-    else:
-        all_ = sum(space.held_between(piece.first, piece.last) for piece in source.pieces.values())
-    return source.free.size * max(mine, 1) / max(all_, 1)
+def _share(space: Space, level: Level, area: Area, source: Area) -> float:
+    """What an area may have of what is left of the wider one: in the proportion in which both are used.
+
+    A little more than of what is left; no more than makes its part of the whole. While little is held, all areas of
+    a kind are taken to be alike.
+    """
+    alike = max((1 << (space.width - _first_length(space, level, source))) >> 3, 1)
+    part = (_held(space, area) + alike) / (_held(space, source) + alike * level.siblings)
+    whole = space.size if source is space.root else _size(source)
+    return min(source.free.size * part * _GENEROUS, max(whole * part - _size(area), 0.0))
 
 
-def _chunk(space: Space, area: Area, source: Area, wanted: int) -> int:
+def _held(space: Space, area: Area) -> int:
+    if area is space.root:
+        return space.held
+    return sum(space.held_between(piece.first, piece.last) for piece in area.pieces.values())
+
+
+def _size(area: Area) -> int:
+    return sum(piece.size for piece in area.pieces.values())
+
+
+def _chunk(space: Space, level: Level, area: Area, source: Area, wanted: int) -> int:
     """Length of the next piece: the largest within the area's share; no smaller than what is wanted, nor `_LEAST`."""
-    share = max(int(_share(space, area, source) * _GENEROUS), _LEAST)
+    share = max(int(_share(space, level, area, source)), _LEAST)
     return max(min(space.width - share.bit_length() + 1, wanted), space.length)
 
 
