@@ -61,8 +61,9 @@ def _accepted(facts: Facts, level: Level, width: int, hops: Iterable[Hop], addre
     if regions:
         owner = facts[regions[-1]]
         wild |= {hop for hop in hops if hop is not None and hop != level.default and owner in level.within(hop)}
-    if around and around[-1][0] != "region" and (held := facts[around[-1]]) is not None:
-        hop = level.hop(held)
+    holders = [facts[fact] for fact in around if fact[0] != "region"]
+    if holders and holders[-1] is not None:
+        hop = level.hop(holders[-1])
         return frozenset(wild) if hop is None else frozenset([hop])
     return frozenset(wild)
 

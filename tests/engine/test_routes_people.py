@@ -118,6 +118,14 @@ def test_a_block_without_an_owner_is_like_free_space() -> None:
     assert agreed(hosts(SITE), *facts) == ["10.0.0.0/21 h111"]
 
 
+def test_a_block_that_spans_two_regions_of_its_rack_is_its_owners() -> None:
+    facts = "region 10.0.0.0/30 r11", "region 10.0.0.4/30 r11", "block 10.0.0.0/29 h111"
+    for order in (facts, facts[::-1]):
+        assert agreed(hosts(SITE), *order) == ["10.0.0.0/29 h111"]
+        assert agreed(spine(SITE), *order) == ["10.0.0.0/29 r11"]
+        assert agreed(host("h111"), *order) == ["10.0.0.0/29 local"]
+
+
 def test_a_rack_switch_knows_its_hosts_and_what_its_own_routes_would_swallow() -> None:
     facts = (*RACKS, "loose 10.0.4.9 h121", "loose 10.0.8.9 h111")
     smallest, followed = tables(rack(SITE, "r11"), *facts)

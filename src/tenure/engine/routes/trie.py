@@ -24,12 +24,13 @@ class Node:
         block, loose: The hop that holds it, as a set of one (0: nobody), if such a fact is here.
         wild: What space without an owner accepts below: the default, and the hops of the region around.
         allow: What space below that no narrower fact covers accepts.
+        held: Whether that is a holder's, by a fact here or wider.
         accept: What the whole accepts at the least price; a table's own.
         price: Routes that are needed here; a table's own.
     """
 
     __slots__ = (
-        "accept", "allow", "block", "first", "left", "length", "loose", "price", "region", "right", "wild",
+        "accept", "allow", "block", "first", "held", "left", "length", "loose", "price", "region", "right", "wild",
     )  # fmt: skip
 
     def __init__(self, first: int, length: int) -> None:
@@ -41,6 +42,7 @@ class Node:
         self.block: int | None = None
         self.loose: int | None = None
         self.wild = self.allow = 0
+        self.held = False
         self.accept = 0
         self.price: Any = None
 
@@ -58,7 +60,8 @@ class Node:
 class Trie:
     """Facts of placement in one address family of one vrf, as one router sees them; a table decides in `_weigh`.
 
-    The narrowest fact around an address counts. A block without a host is like space without an owner.
+    The narrowest block or loose address around an address counts, for a block may span several regions of its rack;
+    without one the narrowest region. A block without a host is like space without an owner.
     To change what a prefix is, put the new fact, and then drop the old one: space whose owner stays is
     then not looked at twice. When a location moves in the tree, drop every fact of the hops that move with it
     before any is put again.
@@ -79,7 +82,7 @@ class Trie:
         self._loose: set[int] = set()
         self._regions: dict[str, set[tuple[int, int]]] = {}
         self._root = Node(0, 0)
-        self._inherit(self._root, DEFAULT, DEFAULT)
+        self._inherit(self._root, None)
 
     def put(self, kind: Kind, first: int, length: int, owner: str | None) -> None:
         """Note a fact, in place of one of the same kind at the same prefix.
@@ -165,8 +168,7 @@ class Trie:
 
     def _settle(self, path: list[Node]) -> None:
         """The last node of the path says something else than before."""
-        around = path[-2] if len(path) > 1 else None
-        self._inherit(path[-1], around.wild if around else DEFAULT, around.allow if around else DEFAULT)
+        self._inherit(path[-1], path[-2] if len(path) > 1 else None)
         self._rise(path, len(path) - 2)
 
     def _prune(self, path: list[Node]) -> None:
@@ -178,7 +180,7 @@ class Trie:
         path.pop()
         child = self._remove(node, path[-1])
         if child is not None:
-            self._inherit(child, path[-1].wild, path[-1].allow)
+            self._inherit(child, path[-1])
         elif len(path) > 1 and path[-1].bare:
             self._remove(path.pop(), path[-1])
         self._rise(path, len(path) - 1)
@@ -193,19 +195,21 @@ class Trie:
         self._leave(node)
         return child
 
-    def _inherit(self, node: Node, wild: int, allow: int) -> None:
+    def _inherit(self, node: Node, around: Node | None) -> None:
         """Work out what a node and those below accept, as far down as anything differs."""
+        wild, allow, held = (around.wild, around.allow, around.held) if around else (DEFAULT, DEFAULT, False)
         if node.region is not None:
-            wild = allow = self._hops.region(node.region)
+            wild = self._hops.region(node.region)
+            allow = allow if held else wild
         if node.block is not None:
-            allow = node.block or wild
+            allow, held = node.block or wild, node.block > 0
         if node.loose is not None:
-            allow = node.loose or wild
-        if wild == node.wild and allow == node.allow:
+            allow, held = node.loose or wild, node.loose > 0
+        if wild == node.wild and allow == node.allow and held == node.held:
             return
-        node.wild, node.allow = wild, allow
+        node.wild, node.allow, node.held = wild, allow, held
         for child in node.children:
-            self._inherit(child, wild, allow)
+            self._inherit(child, node)
         self._weigh(node)
 
     def _rise(self, path: list[Node], at: int) -> None:
@@ -247,7 +251,7 @@ class Trie:
             if shared < child.length:
                 child = self._split(node, child, shared)
                 if shared < length:  # else it is what is reached, and has yet to work out what it accepts
-                    child.wild, child.allow = node.wild, node.allow
+                    child.wild, child.allow, child.held = node.wild, node.allow, node.held
             path.append(child)
             node = child
         return path
