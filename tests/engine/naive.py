@@ -113,8 +113,8 @@ def check_block(space: Any, block: Any, free: set[int], held: set[int]) -> None:
     index, roomy = (space.borrowed, space.borrowed_roomy) if around else (space.own, space.roomy)
     assert block.key in index[block.owner]
     assert (block.key in roomy.get(block.owner, {})) == bool(free & mine)
-    assert (block.key in space.lenders.keys()) == (bool(free & mine) and not around)
-    assert (block.key in block.area.lenders.keys()) == (block.key in space.lenders.keys())
+    all_lenders, lenders = space.lenders.keys(), block.area.lenders.keys()
+    assert (block.key in all_lenders) == (block.key in lenders) == (bool(free & mine) and not around)
     is_empty = not held & mine and not loans
     assert (block.key in space.empties) == is_empty
     assert (block.key in space.vacant) == (block.key in block.area.vacant) == bool(is_empty and free & mine)

@@ -1,5 +1,7 @@
 """Worlds in which placement once went wrong: trees that change, subnets of odd sizes, and what rests in the way."""
 
+from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +14,7 @@ from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.placement import Block
 from tests.engine import naive
+from tests.engine.test_counting import Bulk, lines_of
 from tests.engine.world import World
 
 
@@ -247,3 +250,36 @@ def test_a_subnet_that_moved_after_a_rest_is_the_same_when_replayed() -> None:
         replayed.reduce(event)
     replayed.advance(world.now)
     assert fingerprint(replayed) == fingerprint(world.state)
+
+
+def test_a_large_block_lends_all_that_it_has() -> None:
+    """What is lent lies at its end: after some pages it is looked for from its beginning."""
+    world = tree("10.0.0.0/20", ("r", "rack", None), ("a", "host", "r"), ("b", "host", "r"), boundary={"rack": "hard"})
+    world.do(u.ChangeNetwork(network="prod", changes={"block_length_v4": 20}))
+    bulk = Bulk(world)
+    bulk.claim(host="a")
+    for _ in range(4095):
+        bulk.claim(host="b")
+    assert world.space("10.0.0.0/20").available == 0
+
+
+def test_a_boundary_around_sites_costs_little_for_each_rack_that_has_nothing_to_lend() -> None:
+    """One site is full, and a host of it, with loans of its own, asks in vain for more; the other has room."""
+    costs = []
+    for racks in (10, 110):
+        places = [(f"r{n}", "rack", "s" if n else "t") for n in range(racks)]
+        hosts = [(f"h{n}", "host", f"r{n}") for n in range(racks)]
+        sites = ("s", "site", None), ("t", "site", None)
+        world = tree("10.0.0.0/23", *sites, *places, *hosts, boundary={"site": "hard"}, block_length_v4=30)
+        bulk = Bulk(world)
+        bulk.claim(host="h0")
+        for n in range(1, 600):
+            with suppress(Exhausted):
+                bulk.claim(host=f"h{n % racks}" if n % racks else "h1")
+        costs.append(lines_of(partial(refused, bulk)))
+    assert costs[1] < costs[0] + 4 * 100
+
+
+def refused(bulk: Bulk) -> None:
+    with pytest.raises(Exhausted):
+        bulk.claim(host="h1")

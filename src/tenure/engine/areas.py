@@ -107,6 +107,10 @@ class Lenders:
     def __init__(self) -> None:
         self._buckets: dict[int, Slices] = {}
 
+    def __bool__(self) -> bool:
+        """Whether there is one."""
+        return bool(self._buckets)
+
     def move(self, block: Slice, bucket: int) -> None:
         """A block belongs into another bucket than `block.bucket`; 0 is none."""
         if block.bucket:

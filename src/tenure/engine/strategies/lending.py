@@ -79,27 +79,36 @@ def _owed_least(loan: Slice) -> tuple[int, int]:
 def near(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     """A piece of a block of a host of the same rack."""
     area = regions.area_of(space, wish)
+    if wish.reach != "host":
+        yield from _grown(wish, view, space)
     if wish.reach != "host" and area is not None:
-        yield from _borrowed(wish, view, space, area.lenders)
+        yield from _lent_by(wish, view, space, area.lenders)
 
 
 def far(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
-    """A piece of a block of another rack's host, as far as the boundary reaches."""
+    """A piece of a block of another rack's host, as far as the boundary reaches.
+
+    Cost: where that is a site or a region, a look at each rack, until one has something to lend.
+    """
     if wish.reach == "anywhere":
-        yield from _borrowed(wish, view, space, space.lenders)
+        yield from _lent_by(wish, view, space, space.lenders)
     elif wish.reach in ("site", "region"):
         for area in list(space.areas.values()):
-            if view.near(area.owner):
-                yield from _borrowed(wish, view, space, area.lenders)
+            if area.lenders and view.near(area.owner):
+                yield from _lent_by(wish, view, space, area.lenders)
 
 
-def _borrowed(wish: Wish, view: View, space: Space, lenders: Lenders) -> Iterator[Candidate]:
-    """A loan grows into its buddy; or there is another one, of who has most to spare."""
+def _grown(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
+    """A loan of the host grows into its buddy."""
     for loan in islice(space.borrowed.get(wish.owner, {}).values(), LOOKED_AT):
         if _may_be_used(view, loan) and _may_grow(space, loan):
             after = value(space, loan, loan.first & ~loan.size, loan.length - 1)
             step = e.BlockResized(before=value(space, loan), block=after)
             yield Candidate(space.subnet.id, None, after.cidr, "new", (step,))
+
+
+def _lent_by(wish: Wish, view: View, space: Space, lenders: Lenders) -> Iterator[Candidate]:
+    """A new loan, of who has most to spare."""
     found: tuple[int, int, int, Slice] | None = None
     others = (each for each in lenders.richest(_ASKED) if each.owner != wish.owner and view.near(each.owner))
     for lender in islice(others, 2 * LOOKED_AT):
@@ -139,4 +148,5 @@ def _piece(space: Space, lender: Slice) -> tuple[int, int] | None:
         first = top_piece(space, lender, length)
         if first is not None:
             return length, first
-    return None
+    number = space.pick(lender)  # of a large block what was lent lies above
+    return None if number is None else (space.width, number)
