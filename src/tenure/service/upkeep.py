@@ -48,21 +48,18 @@ class Upkeep:
         if self._store.take_duty(DUTY, self._owner, self._clock.now(), TERM) is None:
             return 0
         self._forget_keys()
-        return self._all(ExpireLeases(limit=_AT_ONCE)) + self._all(Tend(limit=_AT_ONCE))
-
-    def _all(self, use: ExpireLeases | Tend) -> int:
-        """Ask until less is due than is done at once."""
         done = 0
-        while (number := self._ask(use)) > 0:
-            done += number
-            if number < _AT_ONCE:
-                break
-        return done
+        while True:
+            numbers = self._ask()
+            done += sum(numbers)
+            if max(numbers) < _AT_ONCE:
+                return done
 
-    def _ask(self, use: ExpireLeases | Tend) -> int:
-        asked = Submission(use=use, actor=DUTY, source=self._owner, patience=TERM)
-        answer = self._submit([asked]).result(TERM * 2)[0].answer
-        return answer.value if isinstance(answer, Number) else 0
+    def _ask(self) -> list[int]:
+        uses = ExpireLeases(limit=_AT_ONCE), Tend(limit=_AT_ONCE)
+        asked = [Submission(use=use, actor=DUTY, source=self._owner, patience=TERM) for use in uses]
+        answers = [reply.answer for reply in self._submit(asked).result(TERM * 2)]
+        return [answer.value if isinstance(answer, Number) else 0 for answer in answers]
 
     def _forget_keys(self) -> None:
         if self._clock.monotonic() - self._forgot_at >= _KEYS_EVERY:
