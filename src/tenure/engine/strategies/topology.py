@@ -12,10 +12,10 @@ Cost: a bounded number of looks at blocks for each subnet, however many there ar
 Source: docs/explanation/placement.md.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
-from tenure.engine.areas import Area, Slice
+from tenure.engine.areas import Area, Slice, Slices
 from tenure.engine.cutting import LOOKED_AT, place
 from tenure.engine.space import Space
 from tenure.engine.strategies import lending, regions
@@ -43,16 +43,17 @@ def _own(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     """An address of an own block: the largest, so that others empty."""
     roomy = space.roomy.get(wish.owner)
     if roomy:
-        block = _largest(roomy.values())
+        block = _largest(roomy)
         view.look(space, block, "room")
         yield Candidate(space.subnet.id, space.pick(block), block.text, "own")
     elif (full := first_of(space.own.get(wish.owner))) is not None:
         view.look(space, full, "full")
 
 
-def _largest(blocks: Iterable[Slice]) -> Slice:
+def _largest(blocks: Slices) -> Slice:
     """The largest of the first few, and of those of one size the fullest."""
-    return min(islice(blocks, LOOKED_AT), key=lambda block: (block.length, block.free))
+    first, *others = islice(blocks.values(), LOOKED_AT)
+    return min((first, *others), key=lambda block: (block.length, block.free)) if others else first
 
 
 def _room(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
@@ -86,13 +87,13 @@ def _is_short(area: Area | None, wanted: int) -> bool:
 def _wanted(wish: Wish, space: Space, area: Area | None) -> int:
     """Length of the next block: a first one is small; one for a host that cannot grow is as large as all it has.
 
-    Where little is left it is the host's share of that, so that nobody is given what all will need.
+    Where hardly that is left it is the host's share of it, so that nobody is given what all will need.
     """
     size = sum(block.size for block in islice(space.own.get(wish.owner, {}).values(), LOOKED_AT))
     if not size:
         return space.block_length
-    if area is not None:
-        left = area.free.size + regions.to_come(wish, space)
+    left = 0.0 if area is None else area.free.size + regions.to_come(wish, space)
+    if area is not None and left < 2 * size:
         size = min(size, max(int(left * size / max(regions.cut(space, area), 1)), lending.LARGEST))
     return space.width - (size - 1).bit_length()
 
