@@ -262,6 +262,17 @@ def test_what_a_network_without_a_budget_has_is_not_counted() -> None:
     assert world.space(POOL).watch is None
 
 
+def test_a_host_that_moves_to_another_rack_is_counted_there() -> None:
+    world = site(POOL, route_budget=2)
+    for host in ("h0-0", "h1-0", "h1-1"):
+        world.claim(host=host)
+    assert (crossings(tended(world)), told(world)) == ([], 2)
+    world.do(u.ChangeLocation(location="h1-0", changes={"parent": "r0"}))
+    assert crossings(tended(world)) == [(True, 3)]
+    world.do(u.ChangeLocation(location="h1-0", changes={"parent": "r1"}))
+    assert crossings(tended(world)) == [(False, 2)]
+
+
 HOSTS = [f"h{rack}-{host}" for rack in range(3) for host in range(3)]
 moves = st.one_of(
     st.tuples(st.just("claim"), st.sampled_from(HOSTS)),
