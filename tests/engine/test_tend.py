@@ -263,14 +263,14 @@ def test_what_a_network_without_a_budget_has_is_not_counted() -> None:
 
 
 def test_a_host_that_moves_to_another_rack_is_counted_there() -> None:
-    world = site(POOL, route_budget=2)
-    for host in ("h0-0", "h1-0", "h1-1"):
+    world = site(POOL, racks=2, hosts=4, route_budget=2)
+    for host in ("h0-0", "h1-0", "h1-1", "h1-2", "h1-3"):
         world.claim(host=host)
     assert (crossings(tended(world)), told(world)) == ([], 2)
-    world.do(u.ChangeLocation(location="h1-0", changes={"parent": "r0"}))
-    assert crossings(tended(world)) == [(True, 3)]
-    world.do(u.ChangeLocation(location="h1-0", changes={"parent": "r1"}))
-    assert crossings(tended(world)) == [(False, 2)]
+    for rack, crossed in (("r0", (True, 3)), ("r1", (False, 2))):
+        world.do(u.ChangeLocation(location="h1-0", changes={"parent": rack}))
+        assert crossings(tended(world)) == [crossed]
+        assert told(world) == spine_of(world)
 
 
 HOSTS = [f"h{rack}-{host}" for rack in range(3) for host in range(3)]
