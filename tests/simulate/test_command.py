@@ -61,7 +61,7 @@ def test_options_change_the_worlds_of_a_scenario_and_what_is_then_alike_is_one()
         ("topology", 26, 100),
         ("first_free", None, 100),
     ]
-    assert len(worlds({"scenario": "lengths", "block_length": 27})[1]) == 4
+    assert len(worlds({"scenario": "lengths", "block_length": 27})[1]) == 3
 
 
 def test_a_trace_brings_its_site(tmp_path: Path) -> None:

@@ -99,10 +99,9 @@ def _migration() -> Iterable[World]:
 
 
 def _lengths() -> Iterable[World]:
-    strategies: tuple[StrategyName, ...] = ("topology", "host_block")
-    for strategy, cap, length in product(strategies, (None, _CAP), range(24, 33)):
-        note = "no cap" if cap is None else f"at most {cap} blocks"
-        yield World(Policy(strategy, length, cap=cap), _LARGE, note=note)
+    policies = Policy(), Policy("host_block"), Policy("host_block", cap=_CAP)
+    for policy, length in product(policies, range(24, 33)):
+        yield World(policy._replace(block_length=length), _LARGE)
 
 
 def _racks() -> Iterable[World]:
