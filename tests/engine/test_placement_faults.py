@@ -283,3 +283,18 @@ def test_a_boundary_around_sites_costs_little_for_each_rack_that_has_nothing_to_
 def refused(bulk: Bulk) -> None:
     with pytest.raises(Exhausted):
         bulk.claim(host="h1")
+
+
+@pytest.mark.parametrize("level", ["site", "region"])
+def test_hosts_outside_of_all_that_a_boundary_is_around_lend_to_each_other(level: str) -> None:
+    world = tree("10.0.0.0/28", ("a", "host", None), ("r", "rack", None), ("b", "host", "r"), boundary={level: "hard"})
+    claimed(world, "a", 1)
+    assert len(claimed(world, "b", 15)) == 15
+
+
+def test_hosts_in_no_rack_lend_to_each_other_what_they_have_of_a_racks_space() -> None:
+    places = ("r", "rack", None), ("a", "host", "r"), ("b", "host", None), ("c", "host", None)
+    world = tree("10.0.0.0/28", *places, boundary={"rack": "hard"}, cooldown=0)
+    world.release(world.claim(host="a"))
+    claimed(world, "b", 1)
+    assert len(claimed(world, "c", 15)) == 15

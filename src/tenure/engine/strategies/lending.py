@@ -88,14 +88,15 @@ def near(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
 def far(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
     """A piece of a block of another rack's host, as far as the boundary reaches.
 
-    Cost: where that is a site or a region, a look at each rack, until one has something to lend.
+    Or of a host that is near, and has a block of another rack's space. Cost: where the boundary is a site's or a
+    region's, a look at each rack, until one has something to lend.
     """
-    if wish.reach == "anywhere":
-        yield from _lent_by(wish, view, space, space.lenders)
-    elif wish.reach in ("site", "region"):
-        for area in list(space.areas.values()):
+    if wish.reach in ("site", "region"):
+        for area in (space.root, *space.areas.values()):
             if area.lenders and view.near(area.owner):
                 yield from _lent_by(wish, view, space, area.lenders)
+    if wish.reach != "host":
+        yield from _lent_by(wish, view, space, space.lenders)
 
 
 def _grown(wish: Wish, view: View, space: Space) -> Iterator[Candidate]:
