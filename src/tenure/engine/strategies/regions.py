@@ -131,7 +131,7 @@ def _share(space: Space, level: Level, area: Area, source: Area) -> float:
     A little more than of what is left; no more than makes its part of the whole. While little is held, all areas of
     a kind are taken to be alike.
     """
-    alike = max((1 << (space.width - _first_length(space, level, source))) >> 3, 1)
+    alike = max((1 << (space.width - _first_length(space, level, source))) >> 5, 1)
     part = (_held(space, area) + alike) / (_held(space, source) + alike * level.siblings)
     whole = space.size if source is space.root else _size(source)
     return min(source.free.size * part * _GENEROUS, max(whole * part - _size(area), 0.0))
