@@ -56,17 +56,18 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
 def bind_claim(use: BindClaim, draft: Draft) -> Holding:
     """Decide a pending claim near a host; bound there already, it is shown as it is."""
     claim = open_claim(draft, use.claim)
-    host = resolve.location(draft.state, use.host).id
+    place = resolve.location(draft.state, use.host)
     if claim.bound is not None:
-        if claim.host == host:
+        if claim.host == place.id:
             return holding(draft, claim)
         raise Conflict(
             f"claim {claim.id} is bound to {_host_name(draft, claim)} already; rebind moves it",
             claim=claim.id,
             host=claim.host,
         )
-    not_draining(draft.state, host)
-    return bind(draft, claim, host)
+    resolve.only_host(place)  # DHCP binds where it saw a client, which may be a rack, and does not pass here
+    not_draining(draft.state, place.id)
+    return bind(draft, claim, place.id)
 
 
 def bind(draft: Draft, claim: Claim, host: str | None, only: Space | None = None) -> Holding:

@@ -33,6 +33,7 @@ def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
     A claim that is there already is shown as it is.
 
     Raises:
+        InvalidValue: The place is no host, and the claim is not there already.
         Conflict: It is pending; the place is draining; or a boundary or a subnet's place keeps an
             address where it is, and `renumber` was not said.
         Exhausted: There is nothing for it near the new host; it stays as it was.
@@ -40,11 +41,13 @@ def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
     Cost: for each address, one look at its block.
     """
     claim = open_claim(draft, use.claim)
-    host = resolve.location(draft.state, use.host).id
+    place = resolve.location(draft.state, use.host)
     _bounded(use.handover)
     if claim.bound is None:
         raise Conflict(f"claim {claim.id} is not bound yet; bind it", claim=claim.id)
-    return _moved(draft, claim, host, use)
+    if claim.host != place.id:  # one at a rack, as DHCP binds them, is renumbered there
+        resolve.only_host(place)
+    return _moved(draft, claim, place.id, use)
 
 
 def settle_claim(use: SettleClaim, draft: Draft) -> Holding:
@@ -72,6 +75,7 @@ def evacuate_host(use: EvacuateHost, draft: Draft) -> Answers:
     Pending claims stay: they hold nothing yet.
 
     Raises:
+        InvalidValue: `to` is no host, or the host itself.
         Conflict, Exhausted: One cannot be moved: fact `claim` says which.
         Conflict: There are more than 10,000 claims.
 
@@ -83,6 +87,7 @@ def evacuate_host(use: EvacuateHost, draft: Draft) -> Answers:
     _bounded(use.handover)
     if host.id == to.id:
         raise InvalidValue(f"{host.name} cannot be moved to itself", pointer="/to")
+    resolve.only_host(to, "/to")
     not_draining(draft.state, to.id, "/to")
     return Answers(tuple([_carried(draft, claim, to.id, use) for claim in _bound_at(draft, host)]))
 

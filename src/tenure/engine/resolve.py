@@ -48,6 +48,16 @@ def location(state: State, name: str, pointer: str = "/host") -> Location:
     return state.locations[resolved(state, "location", name, pointer)]
 
 
+def only_host(place: Location, pointer: str = "/host") -> None:
+    """Refuse a place that is no host where one is meant.
+
+    Raises:
+        InvalidValue: It is a rack, a site or a region: fact `kind` says which.
+    """
+    if place.kind != "host":
+        raise InvalidValue(f"{place.name} is a {place.kind}; name a host", pointer=pointer, kind=place.kind)
+
+
 def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
     """The content of a claim as it is compared: ids for names, one spelling for everything, a family said.
 
