@@ -91,7 +91,7 @@ def test_overlap_is_refused_in_one_vrf_and_fine_in_two() -> None:  # MAAS LP 196
     world.do(u.CreateNetwork(name="other"))
     world.do(u.CreateNetwork(name="far", vrf="blue"))
     for cidr in ("10.0.0.0/24", "10.0.0.0/25", "10.0.0.0/16"):
-        with pytest.raises(Overlap):
+        with pytest.raises(Overlap, match="choose another prefix, or another vrf"):
             world.do(u.CreateSubnet(network="other", cidr=cidr))
     world.do(u.CreateSubnet(network="far", cidr="10.0.0.0/24"))
     assert world.ip(network="far", address="10.0.0.9") == world.ip(address="10.0.0.9")

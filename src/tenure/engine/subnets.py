@@ -214,7 +214,8 @@ def _room_for(draft: Draft, network: Network, prefix: Prefix, but: Space | None)
             name = draft.state.networks[other.subnet.network].name
             raise Overlap(
                 f"{prefix} crosses {other.subnet.cidr} of network {name}; "
-                "a subnet may lie in a larger one of its own network, and nowhere else",
+                "a subnet may lie in a larger one of its own network, and nowhere else: "
+                "choose another prefix, or another vrf",
                 **{"with": other.subnet.cidr, "network": name, "pointer": "/cidr"},
             )
         if other.prefix_length < length:
