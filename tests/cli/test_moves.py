@@ -24,6 +24,8 @@ def test_a_claim_is_moved_with_a_hand_over_and_settled(tenure: Command, hosts_of
     shown = tenure("rebind", "settles", new, "--handover", "2m")
     assert f"leaving  {old}" in shown
     assert "(borrowed)" in shown
+    stays = tenure.json("allocate", "prod", "--host", new)
+    assert "(new)" not in tenure("rebind", stays["id"], new)
     assert tenure.json("claim", "settle", claim["id"])["leaving"] is None
     assert "leaving" not in tenure("claim", "settle", "settles")
 
@@ -39,7 +41,13 @@ def test_a_host_is_drained_and_evacuated(tenure: Command, hosts_of_its_own: tupl
     assert "2 claims would be moved." in tenure("location", "evacuate", old, new, "--dry-run")
     assert "2 claims were moved." in tenure("location", "evacuate", old, new)
     assert tenure.json("location", "drain", old)["count"] == 0
-    assert f"Location {old} is open again; 0 claims there." in tenure("location", "drain", old, "--off")
+    shown = tenure("location", "drain", old)
+    assert f"Location {old} is draining; 0 claims there." in shown
+    assert "2 claims left, and are announced here too." in shown
+    for n in range(2):
+        tenure("claim", "settle", f"evacuated-{n}")
+    assert "announced" not in tenure("location", "drain", old)
+    assert tenure("location", "drain", old, "--off") == f"Location {old} is open again; 0 claims there.\n"
     assert [each["host"] for each in tenure.json("location", "evacuate", new, old, "--renumber")] == [old, old]
 
 

@@ -79,6 +79,12 @@ def show_claim(asked: Session, claim: Mapping[str, Any]) -> None:
         print("A dry run: nothing was changed.")
 
 
+def unmoved(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """A claim that kept its addresses, for people: a block that was new when it was claimed is no longer."""
+    addresses = [{**each, "title": "own" if each["title"] == "new" else each["title"]} for each in claim["addresses"]]
+    return {**claim, "addresses": addresses}
+
+
 def row(claim: Mapping[str, Any]) -> dict[str, Any]:
     """A claim as a row of a table."""
     names = [address["name"] for address in claim["addresses"] if address["name"]]

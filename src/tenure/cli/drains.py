@@ -13,6 +13,7 @@ from tenure.cli.remote import Edit, Session, session
 from tenure.client.client import Drainable
 
 _COLUMNS = ("handle", "network", "host", "addresses", "name")
+_LEAVING = ("handle", "network", "host", "addresses", "leaving", "settles")
 
 
 def offer_drain(app: Typer, find: Callable[[Session], Drainable], one: str, sample: str) -> None:
@@ -45,11 +46,23 @@ def _show(asked: Session, what: str, drained: Mapping[str, Any]) -> None:
     if asked.json:
         output.value(drained)
         return
-    claims, count = drained["claims"], drained["count"]
-    output.table(_COLUMNS, map(c.row, claims))
     would = "would be" if asked.dry_run else "is"
-    first = f"; the first {len(claims)} are shown" if count > len(claims) else ""
-    print(f"{what} {would} {'draining' if drained['draining'] else 'open again'}; {_counted(count)} there{first}.")
+    if not drained["draining"]:
+        print(f"{what} {would} open again; {_counted(drained['count'])} there.")
+        return
+    claims, leaving = drained["claims"], drained.get("leaving", ())
+    output.table(_COLUMNS, map(c.row, claims))
+    print(f"{what} {would} draining; {_counted(drained['count'])} there{_first(claims, drained['count'])}.")
+    if leaving:
+        count = drained["leaving_count"]
+        output.table(_LEAVING, map(c.row, leaving))
+        print(
+            f"{_counted(count)} left, and {'is' if count == 1 else 'are'} announced here too{_first(leaving, count)}."
+        )
+
+
+def _first(shown: Sequence[object], count: int) -> str:
+    return f"; the first {len(shown)} are shown" if count > len(shown) else ""
 
 
 def _counted(count: int) -> str:

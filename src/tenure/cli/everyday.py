@@ -112,11 +112,11 @@ def rebind(
     renumber: c.Renumber = False,
     handover: c.Handover = None,
 ) -> None:
-    """Move a claim to another host. It keeps its addresses where the boundary is soft."""
+    """Move a claim to another host. It keeps its addresses where the boundary is soft; there already, it stays so."""
     asked = session(ctx)
     meant = c.claim_of(asked, claim)
     moved = asked.client.claims.rebind(meant, host, renumber=renumber, handover=handover, **asked.edit)
-    c.show_claim(asked, moved)
+    c.show_claim(asked, moved if renumber or asked.json else c.unmoved(moved))
 
 
 @app.command(

@@ -89,7 +89,10 @@ class Drainable(Things):
     """Things in which nothing new is placed while they drain."""
 
     def drain(self, name: str, *, draining: bool = True, **how: Any) -> dict[str, Any]:
-        """Drain one, or take it back: the thing, the oldest `claims` still there, and their `count`; repeatable."""
+        """Drain one, or take it back: the thing, the oldest `claims` still there, and their `count`; repeatable.
+
+        Of a location also `leaving` and `leaving_count`: claims that moved away and that it still announces.
+        """
         path = self._path(name, "drain")
         return cast(dict[str, Any], self._client.change("POST", path, {"draining": draining}, **how))
 

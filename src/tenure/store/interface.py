@@ -393,6 +393,13 @@ class Reads(Protocol):
         """Open claims at a location and below it, or with an address of a subnet; by id. Cost: linear in them."""
         ...
 
+    def leaving(self, location: str) -> Seen[Remaining]:
+        """Claims that moved away from a location, or from below it, and whose hand-over still stands; by id.
+
+        Cost: linear in all hand-overs.
+        """
+        ...
+
     def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Entry]:
         """The ledger's entries about one address, in order."""
         ...

@@ -111,3 +111,26 @@ class MovesContract(StoreFixtures):
         assert [h.claim.id for h in at[rack.id].holdings] == [one.id for one in claims[1:21]]
         subnet = reads.remaining(subnet=x.SUBNET.id).value
         assert (subnet.total, [a.ip for a in subnet.holdings[0].addresses]) == (24, ["10.0.0.6"])
+
+    def test_what_still_leaves_a_place_is_shown_until_it_settles(self, site: Scribe) -> None:
+        racks = [Location(x.ident(700 + n), f"r{n}", "rack") for n in range(3)]
+        site.write(*(e.LocationCreated(location=rack) for rack in racks))
+        for id_, name, rack in ((OLD, "h1", racks[0]), (NEW, "h2", racks[1])):
+            site.write(e.LocationCreated(location=Location(id_, name, "host", rack.id)))
+        one, two, near = (x.claim(n, host=OLD) for n in range(1, 4))
+        for n, of in enumerate((one, two, near)):
+            site.write(x.given(of, x.allocation(10 + n, of, f"10.0.0.{n + 5}")))
+        site.write(*(e.ClaimRebound(claim=moved(of), before=OLD) for of in (one, two)))
+        site.write(e.ClaimRebound(claim=replace(moved(near), host=racks[0].id), before=OLD))
+        reads = site.store.reads
+
+        def left(place: str) -> list[str]:
+            found = reads.leaving(place).value
+            assert found.total == len(found.holdings)
+            return [each.claim.id for each in found.holdings]
+
+        assert left(OLD) == [one.id, two.id, near.id]
+        assert left(racks[0].id) == [one.id, two.id]
+        assert left(NEW) == left(racks[1].id) == left(racks[2].id) == []
+        site.write(e.ClaimSettled(claim=settled(moved(one)), before=OLD))
+        assert left(racks[0].id) == [two.id]

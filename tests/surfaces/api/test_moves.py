@@ -116,3 +116,32 @@ def test_a_subnet_is_not_taken_from_where_its_holders_are(site: Site) -> None:
     found = problem(site.ask("PATCH", f"/v1/subnets/{site.subnet}", {"locations": ["compute-8"]}), 409, "in_use")
     assert found["holders"] == [f"{claim['addresses'][0]['ip']} at compute-7"]
     assert site.ask("PATCH", f"/v1/subnets/{site.subnet}", {"locations": ["rack-3"]}).status_code == 200
+
+
+def test_a_drained_place_tells_what_it_still_announces(site: Site) -> None:
+    claim = _claim(site, "a")
+    site.post("/v1/locations/compute-7/drain")
+    moved = site.post("/v1/locations/compute-7/evacuate", {"to": "compute-8"})["claims"]
+    drained = site.post("/v1/locations/compute-7/drain")
+    assert (drained["count"], drained["leaving"], drained["leaving_count"]) == (0, moved, 1)
+    site.post(f"/v1/claims/{claim['id']}/settle")
+    drained = site.post("/v1/locations/compute-7/drain")
+    assert (drained["leaving"], drained["leaving_count"]) == ([], 0)
+
+
+@pytest.mark.parametrize(("verb", "defer"), [("bind", True), ("rebind", False)])
+def test_a_claim_is_bound_and_moved_to_hosts_only(site: Site, verb: str, defer: bool) -> None:
+    claim = _claim(site, "a", defer=defer)
+    found = problem(site.ask("POST", f"/v1/claims/{claim['id']}/{verb}", {"host": "rack-3"}), 422, "invalid_value")
+    assert (found["kind"], found["pointer"], found["detail"]) == ("rack", "/host", "rack-3 is a rack; name a host")
+    found = problem(site.ask("POST", "/v1/locations/compute-7/evacuate", {"to": "rack-3"}), 422, "invalid_value")
+    assert found["pointer"] == "/to"
+
+
+def test_a_deleted_host_ends_its_hand_overs(site: Site) -> None:
+    claim = _claim(site, "a")
+    moved = site.post(f"/v1/claims/{claim['id']}/rebind", {"host": "compute-8", "handover": 90})
+    assert moved["leaving"] == "compute-7"
+    assert site.ask("DELETE", "/v1/locations/compute-7").status_code == 204
+    after = site.get(f"/v1/claims/{claim['id']}")
+    assert (after["host"], after["leaving"], after["settles"]) == ("compute-8", None, None)

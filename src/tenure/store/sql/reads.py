@@ -201,8 +201,18 @@ class SqlReads:
             query = query.where(c.host.in_(_below(location)))
         if subnet:
             query = query.where(c.id.in_(select(a.claim).where(a.subnet == subnet, a.until.is_(None))))
+        return self._remaining(query)
+
+    def leaving(self, location: str) -> Seen[Remaining]:
+        """Claims that moved away from a location, or from below it, and whose hand-over still stands."""
+        c = t.claims.c
+        here = _below(location)
+        query = select(*CLAIM).where(c.until.is_(None), c.leaving.is_not(None), c.leaving.in_(here))
+        return self._remaining(query.where(c.host.not_in(here)))
+
+    def _remaining(self, query: Select[Any]) -> Seen[Remaining]:
         with self._seen() as at:
-            first = [r.claim_of(row) for row in at.all(query.order_by(c.id).limit(_REMAINING))]
+            first = [r.claim_of(row) for row in at.all(query.order_by(t.claims.c.id).limit(_REMAINING))]
             count = at.all(select(func.count()).select_from(query.subquery()))[0][0]
             return Seen(Remaining(holdings(at, first), count), at.head)
 

@@ -1,5 +1,6 @@
 """What draining a place and draining a subnet have in common: the wish, and what is still there."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -39,5 +40,20 @@ async def still(asked: Asked, thing: Any, **where: str) -> dict[str, Any]:
     def remaining(reads: Reads) -> Seen[Remaining]:
         return reads.remaining(**where)
 
-    seen: Remaining = (await asked.look(remaining)).value
-    return {"draining": thing.draining, "claims": await shown(asked, seen.holdings), "count": seen.total}
+    claims, count = await _listed(asked, remaining)
+    return {"draining": thing.draining, "claims": claims, "count": count}
+
+
+async def leaving(asked: Asked, location: str) -> dict[str, Any]:
+    """Who moved away from a place, while the place still announces their addresses."""
+
+    def departed(reads: Reads) -> Seen[Remaining]:
+        return reads.leaving(location)
+
+    claims, count = await _listed(asked, departed)
+    return {"leaving": claims, "leaving_count": count}
+
+
+async def _listed(asked: Asked, read: Callable[[Reads], Seen[Remaining]]) -> tuple[list[ClaimOut], int]:
+    seen: Remaining = (await asked.look(read)).value
+    return await shown(asked, seen.holdings), seen.total

@@ -177,9 +177,14 @@ async def evacuate(asked: Asked) -> Response:
 
 
 class DrainedLocation(drains.Drained, kw_only=True):
-    """A place, and who is still there or below it: the oldest claims, at most 20, and how many there are."""
+    """A place, and who is still there or below it: the oldest claims, at most 20, and how many there are.
+
+    `leaving`, `leaving_count`: the same of claims that moved away and that it announces until they settle.
+    """
 
     location: Location
+    leaving: list[ClaimOut]
+    leaving_count: int
 
 
 @NOUN.operation(
@@ -191,15 +196,21 @@ class DrainedLocation(drains.Drained, kw_only=True):
     optional=True,
     example=drains.EXAMPLE,
     gives={200: DrainedLocation},
-    answers={200: DrainedLocation(location=msgspec.structs.replace(_SHOWN, draining=True), **drains.STILL)},
+    answers={
+        200: DrainedLocation(
+            location=msgspec.structs.replace(_SHOWN, draining=True), leaving=[], leaving_count=0, **drains.STILL
+        )
+    },
     refusals=("not_found",),
 )
 async def drain(asked: Asked) -> Response:
     """Place nothing new at a host, or in a rack, site or region; what is there stays, and is listed.
 
-    A claim, a binding or a move to there is a conflict from now on. Repeatable: it shows how much is left.
+    A claim, a binding or a move to there is a conflict from now on. Repeatable: it shows how much is left, and
+    in `leaving` the claims that moved away and that the place announces until their hand-over settles.
     """
     reply = await asked.submit(ChangeLocation(location=asked.path("location"), changes=drains.wanted(asked)))
     (place,) = await _show(asked.backing, [made(reply.answer, "location")])
     still = await drains.still(asked, place, location=place.id)
-    return answer(DrainedLocation(location=place, **still), replayed=reply.replayed)
+    left = await drains.leaving(asked, place.id)
+    return answer(DrainedLocation(location=place, **still, **left), replayed=reply.replayed)
