@@ -41,15 +41,15 @@ NegativeTtl = Annotated[
 Overcommit = Annotated[
     bool | None, Option("--overcommit/--no-overcommit", help="Accept more waiting claims than there is room.")
 ]
-BlockV4 = Annotated[int | None, Option("--block-length-v4", metavar="LENGTH", help="Of a host's block; 28.")]
-BlockV6 = Annotated[int | None, Option("--block-length-v6", metavar="LENGTH", help="Of a host's block; 124.")]
-RackV4 = Annotated[int | None, Option("--rack-block-length-v4", metavar="LENGTH", help="Of a rack's block.")]
-RackV6 = Annotated[int | None, Option("--rack-block-length-v6", metavar="LENGTH", help="Of a rack's block.")]
+BlockV4 = Annotated[int | None, Option("--block-length-v4", metavar="LENGTH", help="IPv4: of a host's block; 28.")]
+BlockV6 = Annotated[int | None, Option("--block-length-v6", metavar="LENGTH", help="IPv6: of a host's block; 124.")]
+RackV4 = Annotated[int | None, Option("--rack-block-length-v4", metavar="LENGTH", help="IPv4: of a rack's block.")]
+RackV6 = Annotated[int | None, Option("--rack-block-length-v6", metavar="LENGTH", help="IPv6: of a rack's block.")]
 Prefer = Annotated[
     str | None, Option(metavar="WHERE", help="Where routes hurt more when blocks run short: spine (default) or fabric.")
 ]
 RouteBudget = Annotated[
-    str | None, Option(metavar="ROUTES", help="Routes that the fabric may hold for it; more is a warning.")
+    str | None, Option(metavar="ROUTES", help="Routes that the spine may hold for it; more is a warning.")
 ]
 
 _NULLABLE = ("domain", "route_budget")

@@ -73,7 +73,12 @@ def capacity(
     network: Annotated[str, Argument(metavar="NETWORK", help="Its name or id.", show_default=False)],
     by: Annotated[str | None, Option(metavar="WHAT", help="location: count for each one too.")] = None,
 ) -> None:
-    """Count the addresses of a network: how many there are, and how many are left."""
+    """Count the addresses of a network: how many there are, and how many are left.
+
+    By location, an address counts at the owner of its block, whoever uses it;
+    `room` is what claims at the location could be given now, were nobody else
+    to claim.
+    """
     if by not in (None, "location"):
         raise BadParameter("it can be counted by location", param_hint="--by")
     asked = session(ctx)

@@ -193,6 +193,7 @@ _PLACE = PlaceCount("compute-7", "host", Room(capacity=16, in_use=1, available=1
 async def capacity(asked: Asked) -> Response:
     """Of the whole, and with `by=location` of the blocks of each location too. The figures sum exactly.
 
+    By location, an address counts at the owner of its block, whoever uses it.
     A scheduler places by `room`: what claims at a location could be given now, at most, were nobody else to claim.
     Where it is 0, or the location is not listed, a claim is refused; rooms overlap, so they do not add up.
     """
