@@ -121,6 +121,17 @@ def test_the_first_refusal_is_the_callers(site: Site) -> None:
         feed.follow(Told(enough=1))
 
 
+def test_a_service_that_is_away_at_first_is_asked_again(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    furnish(site)
+    paused: list[float] = []
+    feed, carrier = feed_of(site, paused.append)
+    carrier.absent = 2
+    with pytest.raises(Enough):
+        feed.follow(Told(enough=1))
+    assert paused == [0.25, 0.5]
+    assert capsys.readouterr().err == "Nobody answers.\n"
+
+
 def test_a_command_that_fails_has_not_taken_its_lines() -> None:
     run_with("cat > /dev/null")(["announce route 10.0.0.0/24 next-hop self"])
     with pytest.raises(Refused, match="status 3"):

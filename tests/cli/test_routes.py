@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tenure.cli.route_feed import changes
+from tenure.cli.routes import planned, then
 from tests.cli.conftest import Command
 from tests.whole.serving import Serving
 
@@ -36,6 +37,7 @@ def test_routes_are_a_table_and_what_follows_from_it(rows: Command) -> None:
         [f"row-{rack}", f"10.255.0.{rack}", "aggregate", "yes"] for rack in (7, 8)
     ]
     assert lines[-1] == "2 routes; 0 of them for one address; the smallest table has 2; the budget is 9."
+    assert rows("routes", "spine", "--network", "fabric-7").splitlines() == lines, "another word for it"
     table = rows.json("routes", "fabric", "--network", "fabric-7")
     assert len(table["routes"]) == 2
     assert rows.json("routes", "show", "fabric", "--network", "fabric-7")["routes"] == table["routes"]
@@ -51,7 +53,8 @@ def test_routes_are_written_as_router_software_reads_them(rows: Command) -> None
     assert "There is no location 'row-9'" in rows.refused(1, "routes", "row-9")
     rows("location", "set", "row-8", "--router", "none")
     refused = rows.refused(1, "routes", "fabric", "--network", "fabric-7", "--format", "bird")
-    assert refused == "Next hops without a router for IPv4: row-8.\n"
+    said = "Next hops without a router for IPv4: row-8. Set it: tenure location set row-8 --router IP.\n"
+    assert refused == said
     rows("location", "set", "row-8", "--router", "10.255.0.8")
 
 
@@ -59,10 +62,28 @@ def test_a_plan_says_what_would_save_routes(rows: Command) -> None:
     assert rows("routes", "plan", "--network", "fabric-7") == "Nothing would save a route.\n"
     held = rows.json("allocate", "fabric-7", "--host", "node-7")
     rows("rebind", held["id"], "node-8")
-    (line,) = rows("routes", "plan", "--network", "fabric-7").splitlines()[1:]
-    assert line.split() == ["1", "fabric-7", f"{held['addresses'][0]['ip']}/32", "1", "node-8", held["id"]]
+    line, advice = rows("routes", "plan", "--network", "fabric-7").splitlines()[1:]
+    assert line.split() == ["1", "1", "fabric-7", f"{held['addresses'][0]['ip']}/32", "node-8", held["id"]]
+    assert "tenure rebind CLAIM HOST --renumber" in advice
     assert rows.json("routes", "plan", "--network", "fabric-7")[0]["saves"] == 1
+    rows("rebind", held["id"], "node-8", "--renumber")
+    assert rows("routes", "plan", "--network", "fabric-7") == "Nothing would save a route.\n"
     rows("release", held["id"])
+
+
+def test_a_long_plan_is_cut() -> None:
+    facts = [{"prefix": f"10.7.0.{n}/32", "location": f"node-{n}", "claim": f"c{n}"} for n in range(20)]
+    row = planned({"saves": 1, "network": "prod", "count": 27, "facts": facts})
+    assert row["what"] == "10.7.0.0/32 … and 26 more"
+    assert row["claim"] == "c0, c1, c2 … and 17 more"
+
+
+def test_a_table_of_another_day_needs_a_time_that_was(rows: Command) -> None:
+    for unclear in ("yesterday", "2026-11-24", "2026-11-24T15:00:00"):
+        assert "2026-11-24T15:00:00Z" in rows.refused(2, "routes", "fabric", "--at", unclear)
+    assert rows.refused(1, "routes", "fabric", "--at", "2001-01-01T00:00:00Z").startswith("Nothing was recorded before")
+    assert then("2026-11-24T16:00:00+01:00") == "2026-11-24T15:00:00Z"
+    assert "in the future" in rows.refused(1, "routes", "fabric", "--at", "2999-01-01T00:00:00Z")
 
 
 def test_a_boundary_by_level_and_a_budget_are_said_in_words(rows: Command) -> None:

@@ -13,11 +13,13 @@ from typing import Final
 
 from tenure.cli.remote import sentence
 from tenure.client.client import Client
-from tenure.errors import TenureError
+from tenure.errors import OutcomeUnknown, StoreUnavailable, TenureError
 
 _WAIT: Final = 30
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 10.0
+
+_AWAY: Final = (StoreUnavailable, OutcomeUnknown)
 
 Tell = Callable[[list[str]], None]
 
@@ -57,10 +59,10 @@ class Feed:
         self._heard = False
 
     def follow(self, tell: Tell) -> None:
-        """Tell everything, and then every change, for ever; what goes wrong later is said on standard error.
+        """Tell everything, and then every change, for ever; what goes wrong on the way is said on standard error.
 
         Raises:
-            TenureError: The first answer is a refusal, or there is none.
+            TenureError: The first answer is a refusal; while there is none it is asked again.
         """
         pause, said = _FIRST_PAUSE, ""
         while True:
@@ -68,7 +70,7 @@ class Feed:
                 self.step(tell, _WAIT)
                 pause, said = _FIRST_PAUSE, ""
             except (TenureError, Refused) as error:
-                if not self._heard:
+                if not self._heard and not isinstance(error, _AWAY):
                     raise
                 words = sentence(error) if isinstance(error, TenureError) else str(error)
                 if words != said:

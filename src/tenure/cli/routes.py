@@ -1,5 +1,7 @@
 """`tenure routes`: what routers are told."""
 
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from typer import Argument, BadParameter, Context, Option, Typer
@@ -10,11 +12,12 @@ from tenure.cli.group import example
 from tenure.cli.options import Limit
 from tenure.cli.remote import Remote, session
 
+_FEW = 3
 _FORMS = ("json", "bird", "frr", "exabgp")
 
 
 class Shown(TyperGroup):
-    """A group that shows what is no command of it: `tenure routes fabric`."""
+    """A group that shows what is no command of it: `tenure routes spine`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is named, else `show`."""
@@ -33,7 +36,8 @@ Where = Annotated[
     str,
     Argument(
         metavar="WHERE",
-        help="fabric (a next hop is a rack), hosts (it is a host), or a rack or host by name or id.",
+        help="fabric, or spine, which is the same (a next hop is a rack), hosts (it is a host; what simulate calls "
+        "fabric), or a rack or host by name or id.",
         show_default=False,
     ),
 ]
@@ -59,6 +63,7 @@ def show(
 ) -> None:
     """Show the routes to announce somewhere."""
     asked = session(ctx)
+    at = then(at) if at is not None else None
     if form not in (None, *_FORMS):
         raise BadParameter(f"it is one of {', '.join(_FORMS)}", param_hint="--format")
     if form in _FORMS[1:]:
@@ -72,6 +77,15 @@ def show(
     print(_figures(table))
 
 
+def then(text: str) -> str:
+    """A time as the API has it; one without a zone could mean several, and a date a whole day."""
+    with suppress(ValueError, OverflowError):
+        known = datetime.fromisoformat(text)
+        if known.tzinfo is not None:
+            return known.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    raise BadParameter("write a date, a time and its zone: 2026-11-24T15:00:00Z", param_hint="--at")
+
+
 def _row(route: dict[str, Any]) -> dict[str, Any]:
     via = route["via"]
     apart = via["kind"] in ("local", "up", "unreachable")
@@ -82,7 +96,12 @@ def _row(route: dict[str, Any]) -> dict[str, Any]:
 def _figures(table: dict[str, Any]) -> str:
     count = len(table["routes"])
     alone = table["host_routes"]
-    words = [f"{count} routes", f"{alone} of them for one address", f"the smallest table has {table['optimum']}"]
+    left = sum(not route["preferred"] for route in table["routes"])
+    least = f"the smallest table has {table['optimum']}"
+    if count - left > table["optimum"]:
+        least += " (this one changes less, and covers no space of others)"
+    words = [f"{count} route{'s' * (count != 1)}", f"{alone} of them for one address"]
+    words += [f"{left} of them to a host that is left"] * bool(left) + [least]
     if table["budget"] is not None:
         words.append(f"the budget is {table['budget']}")
     return "; ".join(words) + "."
@@ -90,23 +109,34 @@ def _figures(table: dict[str, Any]) -> str:
 
 @app.command(cls=Remote, epilog=example("tenure routes plan --network prod"))
 def plan(ctx: Context, network: Network = None, vrf: Vrf = None, limit: Limit = 20) -> None:
-    """Show what would save most routes in the fabric by being elsewhere: addresses to renumber, blocks to empty."""
+    """Show what would save routes in the fabric by being elsewhere: addresses to renumber, blocks to empty.
+
+    First what saves most for each address or block that moves.
+    """
     asked = session(ctx)
     found = asked.client.routes_plan(limit=limit or 20, network=network, vrf=vrf)
     if asked.json:
         output.value(found)
     elif found:
-        output.table(("saves", "network", "what", "count", "at", "claim"), [_planned(move) for move in found])
+        output.table(("saves", "moves", "network", "what", "at", "claim"), [planned(move) for move in found])
+        print("To renumber an address where it is, HOST being under at: tenure rebind CLAIM HOST --renumber")
     else:
         print("Nothing would save a route.")
 
 
-def _planned(move: dict[str, Any]) -> dict[str, Any]:
+def planned(move: dict[str, Any]) -> dict[str, Any]:
+    """A move as a row: of many addresses, places and claims the first few."""
     facts = move["facts"]
-    more = " …" if move["count"] > 1 else ""
+    more = f" … and {move['count'] - 1} more" if move["count"] > 1 else ""
     places = list(dict.fromkeys(fact["location"] for fact in facts))
     claims = [fact["claim"] for fact in facts if fact["claim"]]
-    return {**move, "what": facts[0]["prefix"] + more, "at": places, "claim": ", ".join(claims[:3])}
+    shown = {"what": facts[0]["prefix"] + more, "at": _first(places), "claim": _first(claims)}
+    return {**move, **shown, "moves": move["count"]}
+
+
+def _first(names: list[str]) -> str:
+    more = f" … and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
 
 
 @app.command(
@@ -133,7 +163,7 @@ def follow(
 ) -> None:
     """Announce and withdraw routes as the ledger moves: the lines of ExaBGP's process API, from all that there are on.
 
-    It goes on while the service is away, and ends with its reader.
+    It goes on while the service is away, be it from the start, and ends with its reader, or if the first answer is no.
     """
     from tenure.cli.route_feed import Feed, ends_with_its_reader, run_with, tell
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
+from tenure.errors import NotFound
 from tenure.model.events import ClaimRebound, ClaimSettled, Entry
 from tenure.net.addresses import width
 from tenure.service.feed import Source
@@ -31,12 +32,17 @@ def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
     Blocks, places and moves follow from the ledger up to there; addresses from the rows that were open then, each
     with the host that its claim had, which later moves still name.
 
+    Raises:
+        NotFound: That is before the first entry.
+
     Cost: the ledger is looked through once and the allocations once, however few concern the answer: a second or
         so for a million of either. Memory: as of the answer, and one entry for each claim that ever moved.
     """
     with store.snapshot() as snapshot:
         end = snapshot.head.sequence
         sequence = _sequence_at(store, when, end)
+        if not sequence:
+            raise _too_early(store)
         placed = Placed()
         moves = _Moves()
         for entry in _entries(store, 0, sequence, _NOUNS + _MOVES):
@@ -103,6 +109,12 @@ def _sequence_at(store: Source, when: datetime, end: int) -> int:
         (entry,) = store.entries(middle - 1, 1)
         low, high = (middle, high) if entry.time <= when else (low, middle - 1)
     return low
+
+
+def _too_early(store: Source) -> NotFound:
+    first = next(iter(store.entries(0, 1)), None)
+    said = f"Nothing was recorded before {first.time:%Y-%m-%dT%H:%M:%SZ}." if first else "Nothing was recorded yet."
+    return NotFound(said, parameter="at")
 
 
 def _entries(store: Source, after: int, last: int, kinds: tuple[str, ...]) -> Iterator[Entry]:

@@ -17,6 +17,8 @@ from tenure.service.route_tables import Scope, Tables, Where
 
 T = TypeVar("T", Vrf, Network, Location)
 
+_SPINE: Final = ("fabric", "spine")
+"""Words for the table with one next hop a rack."""
 _PARAMETERS: Final = {"vrf": "vrf", "network": "network", "location": "for"}
 
 
@@ -51,9 +53,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """All routes of one router.
 
     Attributes:
-        optimum: Routes of the smallest table that delivers the same. What is more keeps changes small, or is
-            the second announcer of a hand-over.
-        budget: What the network allows in the fabric, if one was named.
+        optimum: Routes of the smallest table that delivers the same. What is more keeps changes small, keeps to the
+            space of who is routed to, or is the second announcer of a hand-over.
+        budget: How large the smallest table of the fabric may be, if a network was named that has one.
         sequence: Place in the ledger that it reflects, `epoch:sequence`.
     """
 
@@ -85,7 +87,7 @@ def scope_of(placed: Placed, place: str, network: str, vrf: str) -> Scope:
         if (area.network == known.id if known else placed.networks[area.network].vrf == within.id)
     )
     budget = known.route_budget if known else None
-    if place == "fabric":
+    if place in _SPINE:
         return Scope("fabric", spine(placed.locations), None, tuple(areas), budget)
     if place == "hosts":
         return Scope("hosts", hosts(placed.locations), None, tuple(areas), None)

@@ -39,7 +39,7 @@ class Saving(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How many routes a network has in one fabric's table."""
+    """How many routes a network has in one fabric's table, or in the smallest that would do."""
 
     network: Network
     table: str
@@ -72,13 +72,14 @@ class RouteView:
         """The routes to announce somewhere.
 
         Args:
-            place: `fabric` (a next hop is a rack), `hosts` (it is a host), or a rack or host by name or id.
+            place: `fabric` or `spine` (a next hop is a rack), `hosts` (it is a host), or a rack or host by name or
+                id.
             network: By name or id; "" is all of the vrf's.
             vrf: By name or id; "" is `default`.
             at: As it was then; see `placed_at` for what that costs.
 
         Raises:
-            NotFound: There is no such thing (at that time).
+            NotFound: There is no such thing (at that time), or nothing was recorded yet.
             InvalidValue: The place is a site or a region: no router stands for it.
         """
         if at is not None:
@@ -98,7 +99,7 @@ class RouteView:
             return Seen(cursor(head.epoch, tables.changed(scope_of(tables.placed, place, network, vrf))), head)
 
     def plan(self, count: int, network: str = "", vrf: str = "") -> Seen[Plan]:
-        """What would save most routes in the fabric by being elsewhere, at most `count` things, best first."""
+        """What would save most routes in the fabric for each thing that moves: at most `count` savings, best first."""
         with self._lock:
             tables, head = self._now()
             placed, scope = tables.placed, scope_of(tables.placed, "fabric", network, vrf)
@@ -121,11 +122,11 @@ class RouteView:
             return [_size(tables, network, where) for network in tables.placed.networks.values() for where in FABRICS]
 
     def over_budget(self) -> list[Size]:
-        """Networks that the engine says hold more routes than their budget allows, with their routes now."""
+        """Networks that the engine says are over their budget, with what that counts: the smallest table, of now."""
         with self._lock:
             tables, _ = self._now()
             over = [network for network in tables.placed.networks.values() if network.over_budget]
-            return [_size(tables, network, "fabric") for network in over]
+            return [_least(tables, network) for network in over if network.route_budget is not None]
 
     def _now(self) -> tuple[Tables, Head]:
         """The tables, and the head of the ledger that they reflect."""
@@ -191,3 +192,8 @@ def _away(placed: Placed, area: Area, fact: Placement) -> bool:
 def _size(tables: Tables, network: Network, where: Where) -> Size:
     scope = scope_of(tables.placed, where, network.id, network.vrf)
     return Size(network, where, sum(tables.pair(area, scope).followed.size for area in scope.areas))
+
+
+def _least(tables: Tables, network: Network) -> Size:
+    scope = scope_of(tables.placed, "fabric", network.id, network.vrf)
+    return Size(network, "fabric", sum(tables.pair(area, scope).smallest.size for area in scope.areas))

@@ -132,6 +132,12 @@ def test_a_form_names_the_places_that_have_no_router(rows: Site, form: str) -> N
     moved(rows)
     refused = problem(rows.ask("GET", f"/v1/routes?for=rack-3&format={form}"), 422, "invalid_value")
     assert refused["locations"] == ["the place above rack-3"]
+    assert "tenure location set rack-3 --parent NAME" in refused["detail"]
+    rows.post("/v1/locations", {"name": "hall", "kind": "site"})
+    rows.ask("PATCH", "/v1/locations/rack-3", {"parent": "hall"})
+    rows.ask("PATCH", "/v1/locations/rack-3", {"router": "10.255.0.3"})
+    refused = problem(rows.ask("GET", f"/v1/routes?for=rack-3&format={form}"), 422, "invalid_value")
+    assert "tenure location set hall --router IP" in refused["detail"]
 
 
 def test_the_way_up_leads_to_the_next_place_with_a_router(rows: Site) -> None:
@@ -191,7 +197,10 @@ def test_a_table_of_the_past_is_as_it_was(rows: Site) -> None:
     past = rows.ask("GET", "/v1/routes?for=hosts&at=" + then.isoformat().replace("+00:00", "Z"))
     assert past.json()["routes"] == before["routes"] != rows.get("/v1/routes?for=hosts")["routes"]
     assert "etag" not in past.headers
-    problem(rows.ask("GET", "/v1/routes?at=2001-01-01T00:00:00Z"), 404, "not_found")
+    early = problem(rows.ask("GET", "/v1/routes?at=2001-01-01T00:00:00Z"), 404, "not_found")
+    assert early["detail"].startswith("Nothing was recorded before 20")
+    late = problem(rows.ask("GET", "/v1/routes?at=2999-01-01T00:00:00Z"), 422, "invalid_value")
+    assert (late["parameter"], "future" in late["detail"]) == ("at", True)
 
 
 def test_a_plan_names_the_claim_that_would_save_a_route(rows: Site) -> None:
@@ -215,6 +224,7 @@ def test_figures_tell_each_table_and_its_budget(rows: Site) -> None:
     assert 'tenure_routes{network="prod",table="hosts"} 4.0' in figures
     assert 'tenure_route_budget{network="prod"} 7.0' in figures
     assert rows.get("/v1/routes?network=prod")["budget"] == 7
+    assert rows.get("/v1/routes?for=spine&network=prod") == rows.get("/v1/routes?network=prod")
 
 
 def random_table(rng: random.Random) -> list[TableRoute]:
@@ -262,15 +272,17 @@ def test_what_cannot_be_announced_as_unreachable_is_left_out_of_what_is(rng: ran
 
 def test_a_network_over_its_budget_is_a_note_of_readiness(rows: Site) -> None:
     rows.ask("PATCH", "/v1/networks/prod", {"route_budget": 1})
+    moved(rows)  # four routes with those of the hand-over, which no budget counts
     assert rows.get("/readyz")["notes"] == []
+    assert rows.get("/v1/routes?network=prod")["optimum"] == 3
     network = rows.store.reads.network("prod").value
     assert network is not None
     over = msgspec.structs.replace(network, over_budget=True)
-    Scribe(rows.store).write(e.NetworkBudgetCrossed(network=over, routes=2))
+    Scribe(rows.store).write(e.NetworkBudgetCrossed(network=over, routes=3))
     assert rows.get("/readyz") == {
         "ready": True,
         "reasons": [],
-        "notes": ["network prod has 2 routes in the fabric; its budget is 1"],
+        "notes": ["network prod in the fabric: the smallest table has 3; the budget is 1"],
     }
 
 

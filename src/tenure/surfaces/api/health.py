@@ -83,7 +83,8 @@ async def _over_budget(asked: Asked) -> list[str]:
     except TenureError:  # the next question tells why
         return []
     return [
-        f"network {size.network.name} has {size.routes} routes in the fabric; its budget is {size.network.route_budget}"
+        f"network {size.network.name} in the fabric: the smallest table has {size.routes}; "
+        f"the budget is {size.network.route_budget}"
         for size in over
     ]
 

@@ -42,18 +42,33 @@ def _routable(table: Table, routes: Iterable[TableRoute]) -> list[TableRoute]:
         InvalidValue: As for `text_of`.
     """
     found = list(routes)
-    above = f"the place above {table.place}"
-    lacking = {(route.via.name or above, _version(route)) for route in found if not _addressed(route)}
+    lacking = {(route.via.name or _above(table), _version(route)) for route in found if not _addressed(route)}
     if lacking:
         names = sorted({name for name, _ in lacking})
         versions = " and ".join(f"IPv{version}" for version in sorted({version for _, version in lacking}))
         raise InvalidValue(
-            f"Next hops without a router for {versions}: {', '.join(names[:_SHOWN])}{' …' * (len(names) > _SHOWN)}.",
+            f"Next hops without a router for {versions}: {', '.join(names[:_SHOWN])}{' …' * (len(names) > _SHOWN)}. "
+            + _cure(table, *min(lacking)),
             parameter="format",
             locations=names[:_SHOWN],
             count=len(names),
         )
     return found
+
+
+def _above(table: Table) -> str:
+    return f"the place above {table.place}"
+
+
+def _cure(table: Table, name: str, version: int) -> str:
+    """What to do about a next hop that has no router."""
+    option = "--router" if version == 4 else "--router-v6"
+    if name != _above(table):
+        return f"Set it: tenure location set {name} {option} IP."
+    return (
+        f"There is none: make one (tenure location create NAME --kind site {option} IP), and put {table.place} there "
+        f"(tenure location set {table.place} --parent NAME)."
+    )
 
 
 def _far(table: Table) -> Iterator[TableRoute]:
@@ -66,7 +81,7 @@ def _addressed(route: TableRoute) -> bool:
 
 
 def _about(table: Table, routes: list[TableRoute]) -> str:
-    return f"{len(routes)} routes for {table.place}, as of {table.sequence}; made by Tenure"
+    return f"{len(routes)} route{'s' * (len(routes) != 1)} for {table.place}, as of {table.sequence}; made by Tenure"
 
 
 def _bird(table: Table) -> Iterator[str]:

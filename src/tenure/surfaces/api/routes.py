@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, field
 from starlette.responses import Response
 
+from tenure.errors import InvalidValue
 from tenure.net.addresses import prefix_text, width
 from tenure.service.route_answers import Table, TableRoute, Via
 from tenure.service.routes import Saving
@@ -31,7 +32,7 @@ class _Within(Read):
 
 
 class RouteQuery(_Within):
-    """Whose routes (`fabric`: a next hop is a rack; `hosts`: it is a host; or a rack or host), of what, and how."""
+    """Whose routes (`fabric` or `spine`: a next hop is a rack; `hosts`: a host; or a rack or host), of what, how."""
 
     for_: Reference = field(name="for", default="fabric")
     at: Annotated[datetime, Meta(tz=True, description="The table of then.")] | None = None
@@ -40,7 +41,7 @@ class RouteQuery(_Within):
 
 
 class RoutesOut(msgspec.Struct):
-    """A table. `optimum` is what the smallest one would have; `budget` is of the network, if one was named."""
+    """A table. `optimum` is what the smallest one would have; `budget` is what that may have, of a network if named."""
 
     for_: str = field(name="for")
     sequence: str
@@ -83,6 +84,7 @@ async def routes(asked: Asked) -> Response:
     it is; with `If-None-Match` the same one is 304, and with `wait` that answer is held back until the table changes.
     """
     query = asked.query
+    _refuse_future(asked)
     tag = None if query.at is not None else await _changed(asked)
     if tag is not None and not _is_news(asked, tag):
         return Response(status_code=304, headers={"ETag": tag})
@@ -91,6 +93,11 @@ async def routes(asked: Asked) -> Response:
     if tag is not None:
         response.headers["ETag"] = tag
     return response
+
+
+def _refuse_future(asked: Asked) -> None:
+    if asked.query.at is not None and asked.query.at > asked.backing.clock():
+        raise InvalidValue("That is in the future: without `at` the table is that of now.", parameter="at")
 
 
 async def _seen(asked: Asked, work: Callable[..., Seen[T]], *args: Any) -> T:
@@ -155,7 +162,7 @@ class PlannedMove(msgspec.Struct):
 
 
 class PlanOut(msgspec.Struct):
-    """Moves, that which saves most first. They do not add up exactly."""
+    """Moves, that which saves most for each thing that moves first. They do not add up exactly."""
 
     items: list[PlannedMove]
 
@@ -179,7 +186,7 @@ class PlanOut(msgspec.Struct):
     refusals=("not_found",),
 )
 async def plan(asked: Asked) -> Response:
-    """Addresses to renumber, and small blocks to empty, by what that would save in the fabric's table."""
+    """Addresses to renumber, and small blocks to empty, by what each that moves would save in the fabric's table."""
     query, view = asked.query, asked.backing.routes
     found = await _seen(asked, view.plan, query.limit, query.network or "", query.vrf or "")
     items = [await asked.backing.read(_planned, asked, saving, found.names) for saving in found.savings]
