@@ -48,10 +48,11 @@ def held(drive: BlocksAlone | WholePlans) -> list[int]:
 def blocks_of(drive: BlocksAlone | WholePlans) -> list[tuple[int, int, str | None]]:
     """Blocks, and their owners by name: ids are another thing in each."""
     space, locations = drive.space, drive.state.locations
-    return sorted(
+    found = (
         (*block.key, None if block.owner is None else locations[block.owner].name.partition(" ")[0].partition("-")[0])
         for block in (*space.blocks.values(), *space.regions.values())
     )
+    return sorted(found, key=str)
 
 
 @pytest.mark.parametrize("strategy", get_args(StrategyName))
@@ -66,6 +67,18 @@ def test_whole_plans_do_what_strategies_and_blocks_alone_do(strategy: StrategyNa
     assert other.drained is not None
     assert one.drained[:-1] == other.drained[:-1]
     assert (one.drained.live, one.drained.loose) == (0, 0)
+
+
+@pytest.mark.parametrize("boundary", [Boundaries(rack="hard"), Boundaries(site="hard")], ids=["rack", "site"])
+@pytest.mark.parametrize("strategy", ["topology", "host_block"])
+def test_boundaries_are_the_same_where_hosts_and_racks_come_and_go(
+    boundary: Boundaries, strategy: StrategyName, seed: int
+) -> None:
+    world = FULL._replace(policy=Policy(strategy, boundary=boundary, cap=CAP), load=RESTLESS)
+    one, other, alone, whole = both(world, seed)
+    assert one.whole == other.whole
+    assert figures(one) == figures(other)
+    assert (held(alone), blocks_of(alone)) == (held(whole), blocks_of(whole))
 
 
 @pytest.mark.parametrize("boundary", ["hard", Boundaries(rack="hard")], ids=["hard", "rack"])

@@ -1,5 +1,6 @@
 """Strategies and blocks alone: the allocator without claims, names and events, for figures in seconds."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Final
@@ -8,7 +9,7 @@ import msgspec
 
 from tenure.engine.choosing import choose
 from tenure.engine.leaving import emptied, leaving
-from tenure.engine.reach import barrier
+from tenure.engine.reach import barrier, near
 from tenure.engine.state import State
 from tenure.engine.strategies import IDLE, STRATEGIES, View, Wish, host_block, idle
 from tenure.model import events as e
@@ -82,7 +83,7 @@ class BlocksAlone:
         self._cooldown = timedelta(seconds=policy.cooldown)
         self._ids = [f"h{host}" for host in range(world.site.hosts)]
         self._racks = [world.site.rack_of(host) for host in range(world.site.hosts)]
-        self._wishes: dict[int, Wish] = {}
+        self._wishes: dict[int, tuple[Wish, Callable[[str | None], bool]]] = {}
         self._held: dict[int, tuple[int, str]] = {}
         self._retired: dict[str, int] = {}
         self._seed = 0
@@ -90,9 +91,9 @@ class BlocksAlone:
     def claim(self, workload: int, host: int) -> bool:
         """Give a workload an address."""
         space = self.space
-        wish = self._wishes.get(host) or self._wish(host)
+        wish, mine = self._wishes.get(host) or self._wish(host)
         self._seed += 1
-        view = View((space,), str, self.state.now, self._seed)
+        view = View((space,), str, self.state.now, self._seed, mine)
         chosen = choose(self._strategy(wish, view), view, self.state.subnets, self.state.reduce)
         if chosen is None:
             return False
@@ -193,8 +194,10 @@ class BlocksAlone:
         """What routers hold now."""
         return self._tables.figures()
 
-    def _wish(self, host: int) -> Wish:
+    def _wish(self, host: int) -> tuple[Wish, Callable[[str | None], bool]]:
+        """What a host asks for, and whose blocks the boundary lets it use."""
         owner = self._ids[host]
         path, rack, areas = self.state.way_up(owner)
-        wish = self._wishes[host] = Wish(owner, rack, path, self._reach, f"h{host}", areas, self._prefer)
-        return wish
+        wish = Wish(owner, rack, path, self._reach, f"h{host}", areas, self._prefer)
+        asked = self._wishes[host] = wish, near(self.state, owner, self._reach)
+        return asked
