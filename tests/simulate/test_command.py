@@ -81,11 +81,19 @@ def test_a_trace_brings_its_site(tmp_path: Path) -> None:
         (("--boundary", "rack=wet"), 2, "soft"),
         (("--prefer", "peace"), 2, "fabric"),
         (("--hosts", "5", "--racks", "6"), 2, "6 racks for 5 hosts"),
-        (("--subnet", "10.0.0.1/16"), 1, "host bits"),
-        (("--block-length", "12"), 1, "16 to 32"),
+        (("--hosts", "5"), 2, "--racks is 20 unless you say otherwise"),
+        (("--subnet", "10.0.0.1/16"), 2, "host bits"),
+        (("--block-length", "12"), 2, "16 to 32; --subnet is 10.0.0.0/16 unless you say otherwise"),
+        (("--rack-block-length", "15", "--subnet", "10.0.0.0/16"), 2, "'--rack-block-length': a block of 10.0.0.0/16"),
         (("--live", "70000"), 2, "65,536"),
-        (("--picture", "routes.gif"), 1, "routes.gif"),
-        (("--trace", "nowhere.csv"), 1, "nowhere.csv cannot be read"),
+        (("--subnet", "10.99.0.0/22"), 2, "1,024 addresses; --live is 12,000 unless you say otherwise: give --live 0."),
+        (("--live", "most"), 2, "a share of the subnet, as 0.7 or 70%"),
+        (("--live", "170%"), 2, "a share of the subnet, as 0.7 or 70%"),
+        (("--lifetime", "8"), 2, "8 has no unit; write 8h"),
+        (("--cooldown", "300"), 2, "300 has no unit; write 300h"),
+        (("--block-length", "26", "--block-length", "27"), 2, "--block-length is given twice"),
+        (("--picture", "routes.gif"), 2, "routes.gif"),
+        (("--trace", "nowhere.csv"), 2, "nowhere.csv cannot be read"),
     ],
 )
 def test_what_cannot_be_is_refused(words: tuple[str, ...], status: int, said: str) -> None:
@@ -98,8 +106,8 @@ TINY = ("--hosts", "12", "--racks", "3", "--live", "0.8", "--subnet", "10.0.0.0/
 BOTH = ("--strategy", "topology", "--strategy", "host_block", "--cap", "20")
 
 
-def rows_of(*words: str) -> list[dict[str, Any]]:
-    done = told(*TINY, *BOTH, "--processes", "1", "--json", *words)
+def rows_of(*words: str, processes: int = 1) -> list[dict[str, Any]]:
+    done = told(*TINY, *BOTH, "--processes", str(processes), "--json", *words)
     assert done.exit_code == 0, done.output
     rows: list[dict[str, Any]] = json.loads(done.stdout)["rows"]
     return rows
@@ -116,8 +124,23 @@ def test_a_site_is_simulated_by_strategies_and_blocks_and_by_whole_plans_alike()
             assert 0 < bound <= least <= routes
 
 
+def test_a_share_may_be_written_in_percent() -> None:
+    words = "--hosts", "12", "--racks", "3", "--subnet", "10.0.0.0/24", "--hours", "1", "--seeds", "1", "--json"
+    loads = [json.loads(told(*words, "--live", live).stdout)["rows"][0]["load"]["levels"] for live in ("0.8", "80%")]
+    assert loads == [[{"hour": 0.0, "amount": 0.8}]] * 2
+
+
+def test_a_site_that_still_fills_says_how_long_to_run() -> None:
+    small = "--hosts", "12", "--racks", "3", "--subnet", "10.0.0.0/24", "--live", "80%", "--processes", "1"
+    done = told(*small, "--seeds", "2", "--hours", "6", "--lifetime", "8h")
+    assert done.stdout.splitlines()[-1] == "Still rising after 6 h: give --hours 18."
+    done = told(*small, "--seeds", "2", "--hours", "24", "--lifetime", "1h", "--strategy", "first_free")
+    assert "at the end of the run" in done.stdout
+    assert "tenure routes fabric" in done.stdout
+
+
 def test_other_processes_give_the_same() -> None:
-    assert rows_of("--processes", "2") == rows_of()
+    assert rows_of(processes=2) == rows_of()
 
 
 def test_a_scenario_is_drawn(tmp_path: Path) -> None:
@@ -136,5 +159,5 @@ def test_a_trace_is_simulated_and_shown(tmp_path: Path) -> None:
     file.write_text("time,event,workload,host\n0,arrive,w,r1/a\n60,arrive,v,r2/b\n90,move,w,r2/b\n9000,leave,v,\n")
     done = told("--trace", str(file), "--subnet", "10.0.0.0/24", "--seeds", "1", "--processes", "1", "--plans")
     assert done.exit_code == 0, done.output
-    assert "Means over 1 seed;" in done.stdout
+    assert "Means over 1 seed at the end of the run;" in done.stdout
     assert done.stdout.splitlines()[-1].split()[0] == "topology"

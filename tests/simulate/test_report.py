@@ -1,5 +1,6 @@
 """What is made of runs: means and worst cases, a table, a picture, and the same on any number of processes."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,6 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from matplotlib.figure import Figure
 
 from tenure.errors import InvalidValue
 from tenure.simulate import picture, report, runs
@@ -137,5 +139,50 @@ def test_without_matplotlib_it_says_what_to_install(tmp_path: Path) -> None:
         f"sys.argv = ['tenure', 'simulate', '--picture', {str(tmp_path / 'routes.svg')!r}]\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "pip install 'tenure[picture]'" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "pip install 'tenure[picture]'" in " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_who_ends_the_command_ends_its_processes_and_hears_no_complaint(sent: signal.Signals) -> None:
+    program = (
+        "import os, sys\nfrom tenure.cli.main import main\n"
+        "if __name__ == '__main__':\n"
+        "    sys.argv = ['tenure', 'simulate', '--hours', '9000', '--processes', '2']\n"
+        "    from tenure.simulate import runs\n"
+        f"    wait = runs.wait\n    runs.wait = lambda *all: (os.kill(os.getpid(), {int(sent)}), wait(*all))[1]\n"
+        "    main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, start_new_session=True
+    )
+    assert done.returncode == (130 if sent == signal.SIGINT else 128 + sent)
+    assert "semaphore" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_small_world_has_numbers_on_its_axes() -> None:
+    figure = Figure()
+    for number, (low, high) in enumerate([(71, 79), (9, 11), (60, 90), (31, 640)], start=1):
+        axes = figure.add_subplot(4, 1, number)
+        axes.set_yscale("log")
+        axes.set_ylim(low, high)
+        picture._number(axes)
+        figure.draw_without_rendering()
+        ticks = [*axes.yaxis.get_major_ticks(), *axes.yaxis.get_minor_ticks()]
+        told = {tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high} - {""}
+        assert len(told) >= 2, (low, high, told)
+
+
+def test_only_a_site_that_still_fills_is_rising(rows: list[Row]) -> None:
+    assert report.rising(rows[1:2]) is None  # it rises because that is asked
+    early = runs.rows([STEADY._replace(hours=4.0, warm_up=1.0)], SEEDS, FixedBlocks)
+    assert report.rising(early) == 12.0
+    rest = STEADY._replace(load=Load(levels=(Level(0, 0.5),), populated=True), hours=8.0, warm_up=1.0)
+    assert report.rising(runs.rows([rest], SEEDS, FixedBlocks)) is None
+
+
+def test_a_world_that_ends_early_has_told_all_its_hours() -> None:
+    hours: list[int] = []
+    runs.rows([RAMP], [1], FixedBlocks, 1, hours.append)
+    assert sum(hours) == runs.hours([RAMP], [1])

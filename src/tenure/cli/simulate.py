@@ -1,11 +1,16 @@
 """`tenure simulate`: the allocator on a made-up site, to choose lengths and policies before anything is bought."""
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
+from signal import SIGTERM, signal
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast, get_args
 
 from typer import BadParameter, Option, Typer
+from typer.core import TyperCommand
 
 from tenure.cli import output
 from tenure.cli.group import example
@@ -16,6 +21,7 @@ from tenure.errors import InvalidValue, TenureError
 if TYPE_CHECKING:
     from tenure.simulate.drive import Make
     from tenure.simulate.report import Table
+    from tenure.simulate.runs import Row
     from tenure.simulate.world import World
 
 app = Typer()
@@ -23,7 +29,45 @@ app = Typer()
 _POLICY: Final = ("block_length", "rack_block_length", "boundary", "prefer", "cap", "cooldown")
 _SITE: Final = ("hosts", "racks", "skew")
 _LOAD: Final = ("burst", "migration", "renumber")
+_ENDED: Final = 128 + SIGTERM
+_HOURS_AT_MOST: Final = 10_000
 
+
+class Once(TyperCommand):
+    """A command that refuses an option given twice, where only one of them would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line."""
+        seen = set()
+        for parameter in self.make_parser(ctx).parse_args(args=[*args])[2]:
+            if parameter in seen and not getattr(parameter, "multiple", False):
+                ctx.fail(f"{parameter.opts[0]} is given twice; a run has one.")
+            seen.add(parameter)
+        return super().parse_args(ctx, args)
+
+
+def _lasting(text: str) -> int:
+    """A duration with its unit: beside options in hours, a bare number would be taken for hours."""
+    if text.isdecimal() and int(text):
+        raise BadParameter(f"{text} has no unit; write {text}h for hours, {text}m for minutes or {text}s for seconds")
+    return seconds(text)
+
+
+def _amount(text: str) -> float:
+    """A number of workloads, or a share of the subnet: `0.7` and `70%` are the same."""
+    number, percent, rest = text.partition("%")
+    try:
+        amount = float(number) / (100 if percent else 1)
+    except ValueError:
+        amount = -1.0
+    if rest or not isfinite(amount) or amount < 0 or (percent and amount > 1):
+        raise BadParameter(f"{text} is neither a number of workloads nor a share of the subnet, as 0.7 or 70%")
+    return amount
+
+
+_LEGEND: Final = """\
+Means over {runs} at the end of {what}; of routes (the worst; the smallest table; the lower bound)
+fabric: every host is a next hop (tenure routes hosts); spine: every rack is (tenure routes fabric)"""
 
 Scenario = Annotated[
     str | None, Option(metavar="NAME", help="A set of worlds, else a site of the other options. `list` lists them.")
@@ -46,15 +90,21 @@ InBoundary = Annotated[str | None, Option(metavar="BOUNDARY", help="soft, hard, 
 Preferred = Annotated[str | None, Option(metavar="LEVEL", help="Whose routes to spare: spine or fabric; spine.")]
 Cap = Annotated[int | None, Option(min=1, metavar="COUNT", help="Blocks of a host, at most; no cap.")]
 Cooldown = Annotated[
-    int | None, Option(metavar="DURATION", parser=seconds, help="Rest of a released address; 0.", show_default=False)
+    int | None, Option(metavar="DURATION", parser=_lasting, help="Rest of a released address; 0.", show_default=False)
 ]
 Live = Annotated[
-    float | None, Option(min=0.0, metavar="COUNT", help="Workloads alive; up to 1, a share of the subnet; 12000.")
+    float | None,
+    Option(
+        metavar="COUNT",
+        parser=_amount,
+        help="Workloads alive; up to 1, or with %, a share of the subnet; 12000.",
+        show_default=False,
+    ),
 ]
 Lives = Annotated[
-    int | None, Option(metavar="DURATION", parser=seconds, help="Mean life of a workload; 8h.", show_default=False)
+    int | None, Option(metavar="DURATION", parser=_lasting, help="Mean life of a workload; 8h.", show_default=False)
 ]
-Hours = Annotated[float | None, Option(min=1, max=10_000, metavar="HOURS", help="How long; 48.")]
+Hours = Annotated[float | None, Option(min=1, max=_HOURS_AT_MOST, metavar="HOURS", help="How long; 48.")]
 Burst = Annotated[float | None, Option(min=1, metavar="COUNT", help="Mean size of a deployment; 1.")]
 Migration = Annotated[float | None, Option(min=0, max=1, metavar="SHARE", help="Of the workloads, how many move; 0.")]
 Renumber = Annotated[
@@ -70,12 +120,13 @@ Json = Annotated[bool, Option("--json", help="Print one JSON value.")]
 
 
 @app.command(
+    cls=Once,
     epilog=example(
         "tenure simulate --scenario reference",
         "tenure simulate --hosts 200 --racks 8 --subnet 10.4.0.0/18 --live 0.7 --block-length 28",
         "tenure simulate --scenario ramp --seeds 1 --picture ramp.svg",
         "tenure simulate --trace last-week.csv --subnet 10.4.0.0/18 --block-length 27 --json",
-    )
+    ),
 )
 def simulate(
     scenario: Scenario = None,
@@ -129,10 +180,11 @@ def _run(given: Mapping[str, Any]) -> None:
     if drawn is not None:
         from tenure.simulate import picture
 
-        picture.check(drawn)
+        with _wrong("--picture"):
+            picture.check(drawn)
     seeds = range(1, given["seeds"] + 1)
     processes = min(given.get("processes") or os.cpu_count() or 1, len(asked) * len(seeds))
-    with output.progress("Simulated hours", runs.hours(asked, seeds)) as advance:
+    with _ending(), output.progress("Simulated hours", runs.hours(asked, seeds)) as advance:
         rows = runs.rows(asked, seeds, _make(given["plans"]), processes, advance)
     if drawn is not None:
         picture.draw(drawn, asks, rows)
@@ -140,12 +192,33 @@ def _run(given: Mapping[str, Any]) -> None:
         output.value(report.values(name, asks, seeds, rows))
     else:
         _show(asks, seeds, report.table(rows))
+        _hint(rows)
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Whoever ends the command meanwhile ends its other processes too."""
+    before = signal(SIGTERM, lambda *_: sys.exit(_ENDED))
+    try:
+        yield
+    finally:
+        signal(SIGTERM, before)
 
 
 def _show(asks: str, seeds: Sequence[int], drawn: "Table") -> None:
     runs = f"{len(seeds)} seed{'s' * (len(seeds) > 1)}"
-    print(f"{asks}\n{drawn.alike}\nMeans over {runs}; of routes (the worst; the smallest table; the lower bound)\n")
+    what = "each span" if "span" in drawn.columns else "the run"
+    print(f"{asks}\n{drawn.alike}\n{_LEGEND.format(runs=runs, what=what)}\n")
     output.table(drawn.columns, drawn.rows)
+
+
+def _hint(rows: "Sequence[Row]") -> None:
+    """Say so where figures at the end are not those of a site at rest."""
+    from tenure.simulate.report import rising
+
+    longer = rising(rows)
+    if longer is not None and longer <= _HOURS_AT_MOST:
+        print(f"\nStill rising after {longer / 3:g} h: give --hours {longer:g}.")
 
 
 def _make(plans: bool) -> "Make":
@@ -166,8 +239,8 @@ def worlds(given: Mapping[str, Any]) -> tuple[str, "list[World]"]:
         given: Options by the names of their parameters, those that were given; they change every world of a scenario.
 
     Raises:
-        BadParameter: An option has a word or a number that it cannot have.
-        InvalidValue: A prefix or a trace cannot be read, or a block has no place in the subnet.
+        BadParameter: An option has a word or a number that it cannot have, a prefix or a trace cannot be read, or a
+            block has no place in the subnet.
     """
     from tenure.model.policy import StrategyName
     from tenure.simulate.scenarios import NAMES, scenario
@@ -181,7 +254,7 @@ def worlds(given: Mapping[str, Any]) -> tuple[str, "list[World]"]:
     found = scenario(_one_of(given["scenario"], NAMES, "--scenario"))
     chosen = [world for world in found.worlds if not strategies or world.policy.strategy in strategies]
     if not chosen:
-        raise BadParameter("the scenario has no world with it", param_hint="--strategy")
+        raise BadParameter("the scenario has no world with it", param_hint="'--strategy'")
     return found.asks, [*dict.fromkeys(_changed(world, given) for world in chosen)]
 
 
@@ -195,7 +268,7 @@ def _changed(world: "World", given: Mapping[str, Any]) -> "World":
         _one_of(policy["prefer"], ("spine", "fabric"), "--prefer")
     world = world._replace(policy=world.policy._replace(**policy), subnet=given.get("subnet", world.subnet))
     world = _loaded(_sited(world, given), given)
-    _check(world)
+    _check(world, given)
     return world
 
 
@@ -207,14 +280,16 @@ def _sited(world: "World", given: Mapping[str, Any]) -> "World":
     site = world.site._replace(**{name: given[name] for name in _SITE if name in given})
     _one_of(site.skew, tuple(SKEWS), "--skew")
     if site.racks > site.hosts:
-        raise BadParameter(f"{site.racks} racks for {site.hosts} hosts", param_hint="--racks")
+        said = f"{site.racks} racks for {site.hosts} hosts"
+        raise BadParameter(said + _unless("racks", site.racks, given), param_hint="'--racks'")
     return world._replace(site=site)
 
 
 def _traced(world: "World", path: Path) -> "World":
     from tenure.simulate import trace
 
-    read = trace.read(path)
+    with _wrong("--trace"):
+        read = trace.read(path)
     return world._replace(
         trace=str(path), site=read.site, hours=read.hours, warm_up=0.0, spans=(), marks=(), note=path.name
     )
@@ -237,15 +312,39 @@ def _at_hours(world: "World", given: Mapping[str, Any]) -> "World":
     return world._replace(hours=given["hours"], warm_up=min(world.warm_up, given["hours"] // 3))
 
 
-def _check(world: "World") -> None:
+def _check(world: "World", given: Mapping[str, Any]) -> None:
     """What shall live has room, and blocks lie in the subnet."""
-    prefix = world.prefix
-    made_up = world.trace is None and not world.load.first_requests
-    if made_up and max(map(world.amount, world.load.levels)) > world.addresses:
-        raise BadParameter(f"{prefix} has {world.addresses:,} addresses", param_hint="--live")
-    for length in (world.policy.block_length, world.policy.rack_block_length):
+    with _wrong("--subnet"):
+        prefix = world.prefix
+    _check_live(world, given)
+    for name in ("block_length", "rack_block_length"):
+        length = getattr(world.policy, name)
         if length is not None and not prefix.prefixlen <= length <= prefix.max_prefixlen:
-            raise InvalidValue(f"A block of {prefix} has a length of {prefix.prefixlen} to {prefix.max_prefixlen}.")
+            said = f"a block of {prefix} has a length of {prefix.prefixlen} to {prefix.max_prefixlen}"
+            option = "--" + name.replace("_", "-")
+            raise BadParameter(said + _unless("subnet", world.subnet, given), param_hint=f"'{option}'")
+
+
+def _check_live(world: "World", given: Mapping[str, Any]) -> None:
+    most = max(map(world.amount, world.load.levels))
+    if world.trace is not None or world.load.first_requests or most <= world.addresses:
+        return
+    said = f"{world.prefix} has {world.addresses:,} addresses" + _unless("live", f"{most:,.0f}", given)
+    raise BadParameter(said + ("" if "live" in given else ": give --live 0.7"), param_hint="'--live'")
+
+
+def _unless(name: str, value: object, given: Mapping[str, Any]) -> str:
+    """Who is refused for what they did not say is told what it was."""
+    return "" if name in given else f"; --{name} is {value} unless you say otherwise"
+
+
+@contextmanager
+def _wrong(option: str) -> Iterator[None]:
+    """A value that cannot be read is wrong usage of its option, as every other one is."""
+    try:
+        yield
+    except InvalidValue as error:
+        raise BadParameter(error.message.rstrip("."), param_hint=f"'{option}'") from None
 
 
 def _boundary(text: str) -> Any:
@@ -258,11 +357,11 @@ def _boundary(text: str) -> Any:
     levels = dict(each.partition("=")[::2] for each in text.split(","))
     for level, word in levels.items():
         if level not in known or word not in ("soft", "hard"):
-            raise BadParameter(f"soft, hard, or LEVEL=hard for any of {', '.join(known)}", param_hint="--boundary")
+            raise BadParameter(f"soft, hard, or LEVEL=hard for any of {', '.join(known)}", param_hint="'--boundary'")
     return Boundaries(**cast("Any", levels))
 
 
 def _one_of(word: str, known: Sequence[str], option: str) -> str:
     if word not in known:
-        raise BadParameter(f"one of {', '.join(known)}", param_hint=option)
+        raise BadParameter(f"one of {', '.join(known)}", param_hint=f"'{option}'")
     return word

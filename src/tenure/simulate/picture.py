@@ -67,11 +67,28 @@ def _panel(axes: "Axes", name: str, text: str, rows: Sequence[Row]) -> None:
     for number, points in enumerate(_bounds(name, rows)):
         axes.plot(*points, color="0.6", linewidth=1, label="" if number else _BOUND)
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(_plain)
-    axes.yaxis.set_minor_formatter(_sparse)
+    _number(axes)
     axes.set_ylabel(text)
     axes.set_xlabel("share of the subnet in use, %" if filling else "hours")
     axes.grid(alpha=0.3)
+
+
+def _number(axes: "Axes") -> None:
+    """Numbers at powers of ten and between them; on a short axis, which may have none of these, at even steps."""
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
+    if _small(axes):
+        axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_minor_formatter(_sparse)
+
+
+def _small(axes: "Axes") -> bool:
+    """Whether the axis has fewer than two of the numbers that a logarithmic one is labelled with."""
+    low, high = axes.get_ylim()
+    labelled = [first * 10**power for power in range(7) for first in (1, 2, 5)]
+    return len([number for number in labelled if low <= number <= high]) < 2
 
 
 def _bounds(name: str, rows: Sequence[Row]) -> list[tuple[list[float], list[float]]]:

@@ -87,6 +87,16 @@ def table(rows: Sequence[Row]) -> Table:
     return Table(", ".join(alike), ["strategy", *differing, *_FIGURES, *sometimes], drawn)
 
 
+def rising(rows: Sequence[Row]) -> float | None:
+    """Hours to run instead, where a site with one load had not come to rest by its end; None where all had.
+
+    It had not where it has less than 95 % of what shall live and more than at three quarters of its hours, or where
+    the fabric's routes rose by more than 5 % since then.
+    """
+    hours = max((row.world.hours for row in rows if _still(row)), default=None)
+    return None if hours is None else 3 * hours
+
+
 def by_hour(row: Row, read: Read) -> list[tuple[float, float]]:
     """A figure over the hours, the mean over the seeds."""
     samples = [_hourly(result.samples) for result in row.results]
@@ -110,6 +120,17 @@ def policy_text(world: World) -> str:
     parts += [f"/{policy.block_length}"] if policy.block_length is not None else []
     parts += [boundary_text(policy.boundary)] if policy.boundary != "soft" else []
     return " ".join(parts)
+
+
+def _still(row: Row) -> bool:
+    """Whether a row is of a site that fills to one load, and was filling yet."""
+    world = row.world
+    if world.trace is not None or world.marks or world.load.first_requests or len(world.load.levels) > 1:
+        return False
+    live, fabric = (by_hour(row, FIGURES[name]) for name in ("live", "fabric"))
+    before = len(live) * 3 // 4
+    short = live[before][1] < live[-1][1] < 0.95 * world.amount(world.load.levels[0])
+    return short or fabric[-1][1] > 1.05 * fabric[before][1]
 
 
 def _row(row: Row, span: Span) -> dict[str, Any]:

@@ -1,16 +1,20 @@
 """Many runs: every world with every seed, on several processors if asked; the figures are the same."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import NamedTuple
+from signal import SIG_IGN, SIGINT, signal
+from typing import Any, ClassVar, Final, NamedTuple
 
 from tenure.simulate import trace
 from tenure.simulate.drive import Make
 from tenure.simulate.replay import Result, replay
 from tenure.simulate.workload import Event, Workload
 from tenure.simulate.world import World
+
+_TOLD_EVERY: Final = 0.25
+"""Seconds between two looks at how far other processes are."""
 
 
 class Row(NamedTuple):
@@ -49,8 +53,18 @@ def hours(worlds: Iterable[World], seeds: Sequence[int]) -> int:
 
 
 def run(world: World, seed: int, make: Make, advance: Callable[[int], None] = lambda hours: None) -> Result:
-    """One run of one world."""
-    return replay(world, _events(world, seed), make(world), advance)
+    """One run of one world. A world that ends early has done all its hours then."""
+    left = int(world.hours)
+
+    def told(hours: int) -> None:
+        nonlocal left
+        left -= hours
+        advance(hours)
+
+    result = replay(world, _events(world, seed), make(world), told)
+    if left > 0:
+        advance(left)
+    return result
 
 
 def _events(world: World, seed: int) -> Iterator[Event]:
@@ -65,10 +79,43 @@ def _elsewhere(
     jobs: list[tuple[World, int]], make: Make, processes: int, advance: Callable[[int], None]
 ) -> list[Result]:
     """In processes that start afresh: a fork would copy the threads of a progress bar in mid-air."""
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        pending = {pool.submit(run, world, seed, make): world for world, seed in jobs}
-        for future in as_completed(pending):
-            if future.exception() is not None:
-                pool.shutdown(cancel_futures=True)
-            advance(int(pending[future].hours))
-        return [future.result() for future in pending]
+    context = get_context("spawn")
+    done, told = context.Value("q", 0), 0
+    with ProcessPoolExecutor(processes, context, _Process.begin, (done,)) as pool:
+        futures = [pool.submit(_Process.run, world, seed, make) for world, seed in jobs]
+        try:
+            pending = set(futures)
+            while pending:
+                finished, pending = wait(pending, _TOLD_EVERY, FIRST_EXCEPTION)
+                before, told = told, done.get_obj().value
+                advance(told - before)
+                for future in finished:
+                    future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():
+                process.terminate()
+            raise
+        return [future.result() for future in futures]
+
+
+class _Process:
+    """What another process knows: where it counts the simulated hours."""
+
+    done: ClassVar[Any]
+
+    @classmethod
+    def begin(cls, done: Any) -> None:
+        """Start; who interrupts the command ends its processes by way of the first."""
+        signal(SIGINT, SIG_IGN)
+        cls.done = done
+
+    @classmethod
+    def run(cls, world: World, seed: int, make: Make) -> Result:
+        """One run."""
+        return run(world, seed, make, cls._advance)
+
+    @classmethod
+    def _advance(cls, hours: int) -> None:
+        with cls.done.get_lock():
+            cls.done.value += hours
