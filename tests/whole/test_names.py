@@ -64,7 +64,9 @@ def _claimed(client: httpx.Client, ask: Asker, number: int) -> Json:
 def _near(client: httpx.Client, claims: list[Json]) -> None:
     """Each address is in a block of its host's rack."""
     for rack in ("r1", "r2"):
-        blocks = [ip_network(each["block"]) for each in listed(client, "/v1/blocks", location=rack) if each["kind"] == "rack"]
+        blocks = [
+            ip_network(each["block"]) for each in listed(client, "/v1/blocks", location=rack) if each["kind"] == "rack"
+        ]
         here = [claim for claim in claims if claim["host"].startswith(rack)]
         assert here
         for address in (address for claim in here for address in claim["addresses"]):

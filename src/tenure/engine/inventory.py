@@ -14,7 +14,7 @@ from tenure.model import events as e
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Vrf
 from tenure.model.answers import Made, Nothing
-from tenure.model.policy import Dhcp
+from tenure.model.policy import WIDTHS, Dhcp
 from tenure.model.topology import Location
 from tenure.model.uses import (
     ChangeLocation,
@@ -32,7 +32,6 @@ from tenure.model.uses import (
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_KINDS = ("region", "site", "rack", "host")
 _BOUNDS = {
     "cooldown": (0, 30 * 86400),
     "ttl": (0, 7 * 86400),
@@ -181,7 +180,7 @@ def _routers(sent: Mapping[str, object]) -> dict[str, Any]:
 def _fits_above(draft: Draft, place: Location) -> None:
     if place.parent is not None:
         above = draft.state.locations[place.parent]
-        if _KINDS.index(above.kind) >= _KINDS.index(place.kind):
+        if WIDTHS[above.kind] <= WIDTHS[place.kind]:
             raise InvalidValue(f"a {place.kind} cannot be in a {above.kind}", pointer="/parent")
     relay = place.relay
     if relay is not None:

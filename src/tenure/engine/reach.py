@@ -1,7 +1,6 @@
 """Where an address may be used: what keeps it near its block's owner, and places where nothing new is put."""
 
 from collections.abc import Callable
-from typing import Final
 
 from tenure.engine.space import Slice, Space
 from tenure.engine.state import State
@@ -9,10 +8,8 @@ from tenure.engine.strategies.view import everybody
 from tenure.errors import Conflict
 from tenure.model.addressing import Network
 from tenure.model.placement import ROOT
-from tenure.model.policy import Reach, reach_of
+from tenure.model.policy import WIDTHS, Reach, reach_of
 from tenure.model.topology import Location
-
-WIDTHS: Final[dict[str, int]] = {"host": 0, "rack": 1, "site": 2, "region": 3}
 
 
 def area(state: State, place: str, reach: Reach) -> str:

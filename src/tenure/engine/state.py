@@ -9,7 +9,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from tenure.engine.lengths import block_length, rack_length
 from tenure.engine.offers import Offers
@@ -26,7 +26,7 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.dnsdata import Zone
 from tenure.model.holding import Claim
 from tenure.model.placement import ROOT, Block
-from tenure.model.policy import BlockKind
+from tenure.model.policy import WIDTHS
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_prefix
 
@@ -421,10 +421,7 @@ class State:
 
 def _width_of(block: Block) -> tuple[int, int]:
     """Wider blocks first, so that each is cut from what is there already."""
-    return -_KINDS.index(block.kind), int(block.cidr.rpartition("/")[2])
-
-
-_KINDS: Final[tuple[BlockKind, ...]] = ("host", "rack", "site", "region")
+    return -WIDTHS[block.kind], int(block.cidr.rpartition("/")[2])
 
 
 def versions(family: str | None) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """What may be chosen: the words of policies, and the DHCP settings of a link."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -10,6 +10,12 @@ Boundary = Literal["soft", "hard"]
 Reach = Literal["host", "rack", "site", "region", "anywhere"]
 Prefer = Literal["spine", "fabric"]
 BlockKind = Literal["host", "rack", "site", "region"]
+LEVELS: Final[tuple[BlockKind, ...]] = ("host", "rack", "site", "region")
+"""The narrowest first."""
+
+WIDTHS: Final[dict[str, int]] = {level: width for width, level in enumerate(LEVELS)}
+"""How wide a level is beside the others."""
+
 RangeRole = Literal["dynamic", "reserved"]
 ReverseMode = Literal["plain", "off"]
 LocationKind = Literal["region", "site", "rack", "host"]
@@ -35,13 +41,10 @@ def reach_of(boundary: "Boundary | Boundaries") -> Reach:
     """The widest location that a host's addresses may come from: that of the lowest hard level."""
     if isinstance(boundary, str):
         return "host" if boundary == "hard" else "anywhere"
-    for level in _LEVELS:
+    for level in LEVELS:
         if getattr(boundary, level) == "hard":
             return level
     return "anywhere"
-
-
-_LEVELS: tuple[BlockKind, ...] = ("host", "rack", "site", "region")
 
 
 class Dhcp(msgspec.Struct, frozen=True):

@@ -1,7 +1,6 @@
 """How racks, sites and regions get their space: small at first, then by their buddy, then by their share."""
 
 from itertools import islice
-from typing import Final
 
 from tenure.engine.areas import Area, Slice
 from tenure.engine.buddy import Piece
@@ -9,12 +8,10 @@ from tenure.engine.cutting import LOOKED_AT, part, place
 from tenure.engine.space import Space
 from tenure.engine.strategies.view import Level, Step, Wish, owned, value
 from tenure.model import events as e
-from tenure.model.policy import BlockKind
+from tenure.model.policy import WIDTHS
 
 _GENEROUS = 1.25
 """An area is given a whole buddy up to this times its share of what is left, so that it stays one route."""
-
-_WIDTHS: Final[dict[BlockKind, int]] = {"host": 0, "rack": 1, "site": 2, "region": 3}
 
 _LEAST = 32
 """An area's next piece has so many addresses at least: each is a route at the spine."""
@@ -69,8 +66,7 @@ def to_come(wish: Wish, space: Space) -> float:
 
 def cut(space: Space, area: Area) -> int:
     """How many addresses of an area are in narrower blocks."""
-    whole = space.size if area is space.root else sum(piece.size for piece in area.pieces.values())
-    return whole - area.free.size
+    return _size(space, area) - area.free.size
 
 
 def roomiest(wish: Wish, space: Space) -> Area | None:
@@ -89,7 +85,7 @@ def roomiest(wish: Wish, space: Space) -> Area | None:
 def may_share(wish: Wish, area: Area) -> bool:
     """Whether a part of another area could be the host's area's: not where that is wider, as a site is than a rack."""
     theirs = next(iter(area.pieces.values())).kind
-    return bool(wish.areas) and _WIDTHS[wish.areas[0].kind] <= _WIDTHS[theirs]
+    return bool(wish.areas) and WIDTHS[wish.areas[0].kind] <= WIDTHS[theirs]
 
 
 def share_of(wish: Wish, space: Space, area: Area) -> tuple[Step, ...]:
@@ -133,8 +129,8 @@ def _share(space: Space, level: Level, area: Area, source: Area) -> float:
     """
     alike = max((1 << (space.width - _first_length(space, level, source))) >> 5, 1)
     part = (_held(space, area) + alike) / (_held(space, source) + alike * level.siblings)
-    whole = space.size if source is space.root else _size(source)
-    return min(source.free.size * part * _GENEROUS, max(whole * part - _size(area), 0.0))
+    due = _size(space, source) * part - _size(space, area)
+    return min(source.free.size * part * _GENEROUS, max(due, 0.0))
 
 
 def _held(space: Space, area: Area) -> int:
@@ -143,8 +139,8 @@ def _held(space: Space, area: Area) -> int:
     return sum(space.held_between(piece.first, piece.last) for piece in area.pieces.values())
 
 
-def _size(area: Area) -> int:
-    return sum(piece.size for piece in area.pieces.values())
+def _size(space: Space, area: Area) -> int:
+    return space.size if area is space.root else sum(piece.size for piece in area.pieces.values())
 
 
 def _chunk(space: Space, level: Level, area: Area, source: Area, wanted: int) -> int:

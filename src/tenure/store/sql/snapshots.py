@@ -74,7 +74,8 @@ class SqlSnapshot:
     def handovers(self) -> Iterator[HandedOver]:
         """Open allocations of claims that another host announces too, claim by claim."""
         statement = (
-            "SELECT c.id, c.host, c.leaving, a.subnet, a.address FROM claims AS c JOIN allocations AS a ON a.claim = c.id"
+            "SELECT c.id, c.host, c.leaving, a.subnet, a.address FROM claims AS c"
+            " JOIN allocations AS a ON a.claim = c.id"
             " WHERE c.until IS NULL AND c.leaving IS NOT NULL AND c.host IS NOT NULL AND a.until IS NULL ORDER BY c.id"
         )
         for claim, host, leaving, subnet, address in self._stream(statement):
