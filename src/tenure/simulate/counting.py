@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from tenure.engine.buddy import Buddy
+from tenure.engine.areas import Slice
+from tenure.engine.buddy import Buddy, Piece
 from tenure.engine.routes import Kind, RouteTable, hosts, spine
 from tenure.engine.space import Space
 from tenure.engine.spines import Watch
@@ -63,22 +64,26 @@ class Tables(Watch):
 
 
 def at_spine(state: State, space: Space) -> Iterator[tuple[int, int, str]]:
-    """What each rack announces: its blocks, those of its hosts and addresses outside of them, neighbours as one."""
+    """What each rack announces: its blocks, those of its hosts and addresses outside of them, neighbours as one.
+
+    Inside its own space it announces again what lies in another rack's block there.
+    """
     told: dict[str, Buddy] = {}
 
-    def tell(owner: str | None, first: int, length: int) -> None:
-        rack = state.way_up(owner)[1] or owner
-        if rack is None:
-            return
-        mine = told.setdefault(rack, Buddy(space.first, space.length, space.width, empty=True))
-        around = space.region_at(first, length)
-        if mine.around(first, length) is None or (around is not None and around.owner != rack):
-            mine.give(first, length)
+    def rack_of(owner: str | None) -> str | None:
+        return state.way_up(owner)[1] or owner
 
-    for (first, length, _), region in sorted(space.regions.items()):
-        tell(region.owner, first, length)
+    def tell(owner: str | None, piece: Piece, around: Slice | None) -> None:
+        rack, other = rack_of(owner), None if around is None else rack_of(around.owner)
+        if rack is not None:
+            mine = told.setdefault(rack, Buddy(space.first, space.length, space.width, empty=True))
+            if mine.around(*piece) is None or other not in (None, rack):
+                mine.give(*piece)
+
+    for _, region in sorted(space.regions.items()):
+        tell(region.owner, region.key, space.around(region))
     for block in sorted(space.blocks.values(), key=lambda block: block.length):
-        tell(block.owner, block.first, block.length)
+        tell(block.owner, block.key, block.lender or space.region_at(*block.key))
     for number, host in space.loose.items():
-        tell(host, number, space.width)
+        tell(host, (number, space.width), space.block_at(number) or space.region_at(number))
     return ((*piece, rack) for rack, mine in told.items() for piece in mine.pieces())
