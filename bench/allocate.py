@@ -5,13 +5,10 @@ What each figure means, and how they came out: docs/reference/performance.md.
 
 import argparse
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-from rich.console import Console
 
 from bench import serving, writing
 from bench.figures import Figure, Report
@@ -167,10 +164,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if asked.database in ("postgresql", "both"):
             with cluster() as running:
                 Bench(PostgresDatabases(parent, running), report, asked.scale).run(asked.levels)
-    if asked.json:
-        sys.stdout.buffer.write(report.json() + b"\n")
-    else:
-        Console(width=None if sys.stdout.isatty() else 160).print(report.table())
+    report.show(as_json=asked.json)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -74,6 +74,13 @@ class Report:
             msgspec.json.encode({"machine": _machine(), "scale": self.scale, "figures": figures})
         )
 
+    def show(self, *, as_json: bool) -> None:
+        """Write all of it to standard output: one JSON value for programs, a table for people."""
+        if as_json:
+            sys.stdout.buffer.write(self.json() + b"\n")
+        else:
+            Console(width=None if sys.stdout.isatty() else 160).print(self.table())
+
     def table(self) -> Table:
         """A table for people."""
         table = Table(title=f"Scale {self.scale:g}: {_machine()}", title_justify="left")

@@ -6,13 +6,10 @@ Seconds are the processor's: nothing here waits, and others may use the machine.
 
 import argparse
 import gc
-import sys
 import time
 from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple, get_args
-
-from rich.console import Console
 
 from bench.figures import Figure, Report
 from bench.halls import Hall
@@ -148,10 +145,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         name = f"{policy.strategy}: events, "
         bench.simulated(policy, blocks.drive, name + "strategies and blocks alone", EVENTS_ALONE if judged else None)
         bench.simulated(policy, plans.drive, name + "whole plans", EVENTS_PLANNED if judged else None)
-    if asked.json:
-        sys.stdout.buffer.write(report.json() + b"\n")
-    else:
-        Console(width=None if sys.stdout.isatty() else 160).print(report.table())
+    report.show(as_json=asked.json)
 
 
 if __name__ == "__main__":

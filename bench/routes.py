@@ -5,13 +5,10 @@
 
 import argparse
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-
-from rich.console import Console
 
 from bench.figures import Figure, Report
 from tenure.engine.routes import FollowedTable, RouteTable, hosts, spine
@@ -155,10 +152,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     report = Report(asked.scale)
     for world in WORLDS[: asked.worlds]:
         Bench(report, asked.scale).run(world, asked.seed)
-    if asked.json:
-        sys.stdout.buffer.write(report.json() + b"\n")
-    else:
-        Console(width=None if sys.stdout.isatty() else 160).print(report.table())
+    report.show(as_json=asked.json)
 
 
 if __name__ == "__main__":

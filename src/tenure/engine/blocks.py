@@ -15,9 +15,9 @@ from tenure.engine.host_blocks import HostBlocks
 from tenure.engine.pages import Ends
 from tenure.engine.spans import Spans
 from tenure.engine.spines import Watch
-from tenure.model.policy import BlockKind
+from tenure.model.policy import LEVELS, BlockKind
 
-_KINDS: Final[tuple[BlockKind, ...]] = ("rack", "site", "region")
+_KINDS: Final = LEVELS[1:]
 
 RegionKey = tuple[int, int, BlockKind]
 

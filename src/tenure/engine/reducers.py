@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
-from tenure.model.holding import Allocation, Claim
 from tenure.model.placement import Block
 from tenure.net.addresses import first_and_length, number_of, parse_prefix
 
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from tenure.engine.strays import Rest
 
 Undo = Callable[[], object]
-
-_AT_HOME = ("own", "new")
 
 
 def _put(kind: str) -> "Callable[[State, Any], Undo]":
@@ -336,7 +333,7 @@ def _claim_rebound(state: "State", event: e.ClaimRebound) -> Undo:
     claim, before = event.claim, event.before
     _move_count(state, before, claim.host)
     kept = [(state.subnets[a.subnet], number_of(a.ip), a) for a in event.allocations]
-    loose = [(space, number, space.loosen(number, _away(claim, a))) for space, number, a in kept]
+    loose = [(space, number, space.loosen(number, a.away(claim.host))) for space, number, a in kept]
 
     def undo() -> None:
         for space, number, host in loose:
@@ -344,11 +341,6 @@ def _claim_rebound(state: "State", event: e.ClaimRebound) -> Undo:
         _move_count(state, claim.host, before)
 
     return undo
-
-
-def _away(claim: Claim, allocation: Allocation) -> str | None:
-    """The host that uses an address away from its block's owner, as its title says; None where it is at home."""
-    return None if allocation.lease or allocation.title in _AT_HOME else claim.host
 
 
 def _move_count(state: "State", old: str | None, new: str | None) -> None:
@@ -383,7 +375,7 @@ def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
     rest = space.take(number)
     if event.opens:
         state.count_claim(event.claim, 1)
-    space.loosen(number, _away(event.claim, allocation))
+    space.loosen(number, allocation.away(event.claim.host))
 
     def undo() -> None:
         space.loosen(number, None)

@@ -47,10 +47,6 @@ class Space(Blocks):
             self.watch.loosen(number, host)
         return before
 
-    def held_in(self, block: Slice) -> int:
-        """How many addresses of a block are held, loans included."""
-        return sum((page.used & block.mask).bit_count() for page in self._over(block))
-
     def counts(self, block: Slice) -> tuple[int, int, int]:
         """Held, resting and closed addresses of a block; with the free ones they are all of it."""
         held = resting = 0

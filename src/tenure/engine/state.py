@@ -28,7 +28,7 @@ from tenure.model.holding import Claim
 from tenure.model.placement import ROOT, Block
 from tenure.model.policy import WIDTHS
 from tenure.model.topology import Location
-from tenure.net.addresses import parse_prefix
+from tenure.net.addresses import first_and_length, parse_prefix
 
 
 class TallyRow(Protocol):
@@ -421,7 +421,7 @@ class State:
 
 def _width_of(block: Block) -> tuple[int, int]:
     """Wider blocks first, so that each is cut from what is there already."""
-    return -WIDTHS[block.kind], int(block.cidr.rpartition("/")[2])
+    return -WIDTHS[block.kind], first_and_length(block.cidr)[1]
 
 
 def versions(family: str | None) -> tuple[int, ...]:

@@ -103,6 +103,13 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     until: datetime | None = None
     cooling_until: datetime | None = None
 
+    def away(self, host: str | None) -> str | None:
+        """The host that uses the address away from its block's owner, so that it needs a route of its own; or None.
+
+        `host`: Where its claim is bound.
+        """
+        return None if self.lease or self.title in ("own", "new") else host
+
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An interface on an allocation, so that aliases and shared addresses need no second row."""

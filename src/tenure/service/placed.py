@@ -17,7 +17,7 @@ from tenure.model.holding import Allocation, Claim
 from tenure.model.placement import Block
 from tenure.model.policy import BlockKind
 from tenure.model.topology import Location
-from tenure.net.addresses import number_of, width
+from tenure.net.addresses import first_and_length, number_of, width
 
 _REGIONS: Final[tuple[BlockKind, ...]] = ("rack", "site", "region")
 """Where several begin at one prefix, the narrowest location's counts."""
@@ -174,11 +174,11 @@ class Placed:
 
     def own(self, block: Block) -> None:
         """A location owns a block."""
-        self._set(block.subnet, block.kind, *_span(block.cidr), block.owner or None)
+        self._set(block.subnet, block.kind, *first_and_length(block.cidr), block.owner or None)
 
     def surrender(self, block: Block) -> None:
         """It does no longer."""
-        self._unset(block.subnet, block.kind, *_span(block.cidr))
+        self._unset(block.subnet, block.kind, *first_and_length(block.cidr))
 
     def loosen(self, subnet: str, number: int, host: str) -> None:
         """An address is used at a host other than its block's."""
@@ -229,24 +229,14 @@ class Placed:
             self.listener(Step(area, fact, False))
 
     def _held(self, claim: Claim, allocation: Allocation) -> None:
-        if is_loose(claim.host, allocation):
-            assert claim.host is not None
-            self.loosen(allocation.subnet, number_of(allocation.ip), claim.host)
+        host = allocation.away(claim.host)
+        if host is not None:
+            self.loosen(allocation.subnet, number_of(allocation.ip), host)
         elif not allocation.lease:
             self._let_go(allocation)
 
     def _let_go(self, allocation: Allocation) -> None:
         self._unset(allocation.subnet, "loose", number_of(allocation.ip), allocation.length)
-
-
-def is_loose(host: str | None, held: Allocation) -> bool:
-    """Whether an address has a route of its own: it is used at a host, and not by right of that host's block."""
-    return host is not None and not held.lease and held.title not in ("own", "new")
-
-
-def _span(cidr: str) -> tuple[int, int]:
-    first, _, length = cidr.partition("/")
-    return number_of(first), int(length)
 
 
 def _kept(table: str, field: str) -> Callable[[Placed, Any], None]:
