@@ -226,6 +226,10 @@ class _Replay:
         self._drive.add_rack(event.rack, event.hosts)
 
     def _remove_rack(self, event: RemoveRack) -> None:
+        """What could not move away when it should, for a boundary kept its address there, ends with the rack."""
+        stuck = [workload for workload, host in self._host_of.items() if self._rack_of[host] == event.rack]
+        for workload in stuck:
+            self._leave(Leave(event.time, workload))
         self._drive.remove_rack(event.rack)
 
     def _drained(self) -> Figures:
