@@ -93,7 +93,7 @@ class BlocksAlone:
         space = self.space
         wish, mine = self._wishes.get(host) or self._wish(host)
         self._seed += 1
-        view = View((space,), str, self.state.now, self._seed, mine)
+        view = View((space,) if space.available else (), str, self.state.now, self._seed, mine)
         chosen = choose(self._strategy(wish, view), view, self.state.subnets, self.state.reduce)
         if chosen is None:
             return False
