@@ -90,8 +90,8 @@ class TestReplay(ReplayContract):
 
 @pytest.fixture
 def scribe(open_store: OpenStore) -> Scribe:
-    """Writes into a prepared store, behind one subnet; bounds are short."""
-    store = open_store(bound=0.5)
+    """Writes into a prepared store, behind one subnet."""
+    store = open_store()
     store.prepare()
     made = Scribe(store)
     made.write(*x.SITE)

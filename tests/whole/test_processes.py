@@ -96,16 +96,23 @@ def _claimed(client: httpx.Client, handle: str) -> bool:
 def test_while_the_ledger_is_away_the_api_says_so_and_dns_answers_from_memory(serving: Serving) -> None:
     with serving.client() as client:
         client.post("/v1/networks", json={"name": "prod", "domain": "prod.example."}).raise_for_status()
+        until(lambda: soa(serving.dns, "prod.example.") is not None)  # DNS may have been dropped and load again
         ledger = serving.roles["ledger"]
         os.kill(serving.pid, signal.SIGSTOP)  # so that nobody starts it again
         os.kill(ledger, signal.SIGKILL)
         until(lambda: client.get("/readyz").status_code == 503)
-        answer = soa(serving.dns, "prod.example.")
-        assert answer is not None and answer[3] & 15 == 0
+        until(lambda: _knows(serving, "prod.example."))
         refused = client.post("/v1/networks", json={"name": "other"})
         assert refused.status_code == 503 and refused.json()["code"] == "store_unavailable"
         os.kill(serving.pid, signal.SIGCONT)
         until(lambda: client.get("/readyz").status_code == 200)
+
+
+def _knows(serving: Serving, zone: str) -> bool:
+    """Whether DNS answered; a busy machine may need a second question, but no answer may be a wrong one."""
+    answer = soa(serving.dns, zone)
+    assert answer is None or answer[3] & 15 == 0
+    return answer is not None
 
 
 def test_dns_that_stood_still_answers_nothing_that_is_over(serving: Serving) -> None:
