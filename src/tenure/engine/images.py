@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from tenure.model import events as e
+from tenure.model.observed import Observation
 from tenure.model.placement import Block
 
 Key = tuple[str, ...]
@@ -80,8 +81,41 @@ def _released(event: e.AddressReleased) -> tuple[Image, ...]:
     )
 
 
-def _promised(event: e.LeasePromised) -> tuple[Image, ...]:
-    return (Image("allocations", (event.allocation.id,), event.allocation),)
+def _moved(event: e.AddressMoved) -> tuple[Image, ...]:
+    claim, allocation, attachment = event.claim, event.allocation, event.attachment
+    giver = () if event.giver.id == claim.id else (Image("claims", (event.giver.id,), event.giver),)
+    rows = (
+        *giver,
+        Image("claims", (claim.id,), claim, event.opens),
+        Image("allocations", (event.left.id,), event.left),
+        *(Image("attachments", (a.allocation, a.interface), a) for a in event.attachments),
+        Image("allocations", (allocation.id,), allocation, True),
+    )
+    if attachment is None:
+        return rows
+    return (*rows, Image("attachments", (attachment.allocation, attachment.interface), attachment, True))
+
+
+def _attached(event: e.AddressAttached) -> tuple[Image, ...]:
+    key = (event.attachment.allocation, event.attachment.interface)
+    return (Image("claims", (event.claim.id,), event.claim), Image("attachments", key, event.attachment, True))
+
+
+def _detached(event: e.AddressDetached) -> tuple[Image, ...]:
+    key = (event.attachment.allocation, event.attachment.interface)
+    return (Image("claims", (event.claim.id,), event.claim), Image("attachments", key, event.attachment))
+
+
+def _observed(event: e.AddressObserved) -> tuple[Image, ...]:
+    return (_observation(event.observation),)
+
+
+def _disputed(event: e.AddressDisputed) -> tuple[Image, ...]:
+    return () if event.observed is None else (_observation(event.observed),)
+
+
+def _observation(seen: Observation) -> Image:
+    return Image("observations", (seen.vrf, seen.ip), seen)
 
 
 def _block_key(block: Block) -> Key:
@@ -111,7 +145,7 @@ def _rebound(event: e.ClaimRebound) -> tuple[Image, ...]:
     )
 
 
-def _none(event: e.EpochStarted | e.AddressDisputed) -> tuple[Image, ...]:
+def _none(event: e.EpochStarted) -> tuple[Image, ...]:
     return ()
 
 
@@ -151,9 +185,28 @@ _IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
     e.ClaimReleased: _changed("claims", "claim"),
     e.AddressAllocated: _allocated,
     e.AddressReleased: _released,
-    e.LeasePromised: _promised,
+    e.LeasePromised: _changed("allocations", "allocation"),
+    e.AddressShelved: _changed("allocations", "allocation"),
+    e.AddressAliased: _changed("allocations", "allocation"),
+    e.AddressRestored: _changed("allocations", "allocation"),
+    e.AddressNamed: _changed("allocations", "allocation"),
+    e.AddressAttached: _attached,
+    e.AddressDetached: _detached,
+    e.AddressMoved: _moved,
+    e.AddressObserved: _observed,
+    e.ClaimChanged: _changed("claims", "claim"),
+    e.ClaimExpiring: _changed("claims", "claim"),
+    e.NetworkDepleted: _changed("networks", "network"),
+    e.NetworkReplenished: _changed("networks", "network"),
+    e.MachineEnlisted: _created("machines", "machine"),
+    e.MachineCommissioned: _changed("machines", "machine"),
+    e.MachineReadied: _changed("machines", "machine"),
+    e.MachineDeployed: _changed("machines", "machine"),
+    e.MachineReleased: _changed("machines", "machine"),
+    e.MachineRetired: _changed("machines", "machine"),
+    e.MachineSeen: _changed("machines", "machine"),
     e.TokenCreated: _created("tokens", "token"),
     e.TokenRevoked: _deleted("tokens", "token"),
-    e.AddressDisputed: _none,
+    e.AddressDisputed: _disputed,
     e.EpochStarted: _none,
 }

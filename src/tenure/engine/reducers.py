@@ -4,11 +4,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from tenure.engine.holding_reducers import HELD
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
 from tenure.model.placement import Block
-from tenure.net.addresses import first_and_length, number_of, parse_prefix
+from tenure.net.addresses import first_and_length, parse_prefix
 
 if TYPE_CHECKING:
     from tenure.engine.state import State
@@ -87,7 +88,7 @@ def _location_dropped(state: "State", event: e.LocationDeleted) -> Undo:
     return lambda: state.put_location(old)
 
 
-def _network_put(state: "State", event: e.NetworkCreated | e.NetworkChanged | e.NetworkBudgetCrossed) -> Undo:
+def _network_put(state: "State", event: Any) -> Undo:
     return _budgeted(state, event.network.id, _put("network")(state, event))
 
 
@@ -305,116 +306,6 @@ def _piece(block: Block) -> tuple[int, int]:
     return first_and_length(block.cidr)
 
 
-def _claim_deferred(state: "State", event: e.ClaimDeferred) -> Undo:
-    claim = event.claim
-    state.count_claim(claim, 1)
-    state.count_waiting(claim, 1)
-
-    def undo() -> None:
-        state.count_claim(claim, -1)
-        state.count_waiting(claim, -1)
-
-    return undo
-
-
-def _claim_bound(state: "State", event: e.ClaimBound) -> Undo:
-    claim, before = event.claim, event.before
-    state.count_waiting(claim, -1)
-    _move_count(state, before, claim.host)
-
-    def undo() -> None:
-        state.count_waiting(claim, 1)
-        _move_count(state, claim.host, before)
-
-    return undo
-
-
-def _claim_rebound(state: "State", event: e.ClaimRebound) -> Undo:
-    claim, before = event.claim, event.before
-    _move_count(state, before, claim.host)
-    kept = [(state.subnets[a.subnet], number_of(a.ip), a) for a in event.allocations]
-    loose = [(space, number, space.loosen(number, a.away(claim.host))) for space, number, a in kept]
-
-    def undo() -> None:
-        for space, number, host in loose:
-            space.loosen(number, host)
-        _move_count(state, claim.host, before)
-
-    return undo
-
-
-def _move_count(state: "State", old: str | None, new: str | None) -> None:
-    if old is not None:
-        state.claims_at[old] -= 1
-    if new is not None:
-        state.claims_at[new] += 1
-
-
-def _claim_released(state: "State", event: e.ClaimReleased) -> Undo:
-    claim = event.claim
-    waits = claim.bound is None
-    state.count_claim(claim, -1)
-    if waits:
-        state.count_waiting(claim, -1)
-
-    def undo() -> None:
-        state.count_claim(claim, 1)
-        if waits:
-            state.count_waiting(claim, 1)
-
-    return undo
-
-
-def _allocated(state: "State", event: e.AddressAllocated) -> Undo:
-    allocation = event.allocation
-    number = number_of(allocation.ip)
-    space = state.subnets[allocation.subnet]
-    block = space.block_at(number)
-    emptied = None if block is None else block.emptied
-    worn = space.worn(number)
-    rest = space.take(number)
-    if event.opens:
-        state.count_claim(event.claim, 1)
-    space.loosen(number, allocation.away(event.claim.host))
-
-    def undo() -> None:
-        space.loosen(number, None)
-        space.untake(number)
-        if rest is not None:
-            space.rest(number, rest)
-        space.unwear(number, worn=worn)
-        if block is not None and block.emptied is not None:
-            block.emptied = emptied
-        if event.opens:
-            state.count_claim(event.claim, -1)
-
-    return undo
-
-
-def _released(state: "State", event: e.AddressReleased) -> Undo:
-    allocation = event.allocation
-    number = number_of(allocation.ip)
-    space = state.subnets[allocation.subnet]
-    woken = space.untake(number)
-    loose = space.loosen(number, None)
-    cooling = allocation.cooling_until
-    rests = cooling is not None and allocation.until is not None and cooling > allocation.until
-    if rests and cooling is not None:
-        space.rest(number, cooling)
-    if event.closes:
-        state.count_claim(event.claim, -1)
-
-    def undo() -> None:
-        if rests:
-            space.unrest(number)
-        space.take(number, woken)
-        space.loosen(number, loose)
-        if event.closes:
-            state.count_claim(event.claim, 1)
-
-    return undo
-
-
 def _nothing(state: "State", event: e.Event) -> Undo:
     return lambda: None
 
@@ -430,6 +321,8 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.NetworkChanged: _network_changed,
     e.NetworkDeleted: _network_dropped,
     e.NetworkBudgetCrossed: _network_put,
+    e.NetworkDepleted: _network_put,
+    e.NetworkReplenished: _network_put,
     e.SubnetCreated: _subnet_created,
     e.SubnetChanged: _subnet_changed,
     e.SubnetDeleted: _subnet_dropped,
@@ -439,6 +332,13 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.MachineCreated: _nothing,
     e.MachineChanged: _nothing,
     e.MachineDeleted: _nothing,
+    e.MachineEnlisted: _nothing,
+    e.MachineCommissioned: _nothing,
+    e.MachineReadied: _nothing,
+    e.MachineDeployed: _nothing,
+    e.MachineReleased: _nothing,
+    e.MachineRetired: _nothing,
+    e.MachineSeen: _nothing,
     e.InterfaceCreated: _nothing,
     e.InterfaceChanged: _nothing,
     e.InterfaceDeleted: _nothing,
@@ -448,15 +348,7 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.BlockOwned: _block_owned,
     e.BlockSurrendered: _block_surrendered,
     e.BlockResized: _block_resized,
-    e.ClaimDeferred: _claim_deferred,
-    e.ClaimBound: _claim_bound,
-    e.ClaimRebound: _claim_rebound,
-    e.ClaimSettled: _nothing,
-    e.ClaimReleased: _claim_released,
-    e.AddressAllocated: _allocated,
-    e.AddressReleased: _released,
-    e.AddressDisputed: _nothing,
-    e.LeasePromised: _nothing,
+    **HELD,
     e.TokenCreated: _nothing,
     e.TokenRevoked: _nothing,
     e.EpochStarted: _nothing,

@@ -1,12 +1,19 @@
 """Address spaces, networks, subnets and ranges."""
 
+from datetime import datetime
+
 import msgspec
 
 from tenure.model.policy import (
+    AddressMode,
+    AllocateOn,
     Boundaries,
     Boundary,
+    Custom,
     Dhcp,
     NetworkModel,
+    OnOverride,
+    Ports,
     Prefer,
     RangeRole,
     ReverseMode,
@@ -37,6 +44,18 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
         route_budget: Routes that the spine's table may hold for this network; None for no budget.
         over_budget: Whether it holds more; said by the engine, never by a caller.
         overcommit: Deferred claims are accepted without regard to those already waiting.
+        address_mode: How machines learn their addresses: `static` serves no DHCP unless `dhcp.enabled` says so;
+            `slaac` gives IPv6 addresses by EUI-64 where the MAC is known.
+        allocate_on: When machines get the addresses that Tenure gives by itself; None follows the model (`decided`).
+        interfaces: Which interfaces of a machine get one: those that it boots from, or all.
+        on_override: What becomes of an interface's address when a person asks for another.
+        harvest: Whether pre-allocated addresses of machines that are not deployed may be taken back …
+        harvest_after: … once they were not seen for so many seconds …
+        harvest_below: … while fewer addresses than this are available. 0: never.
+        low_threshold: Fewer available addresses than this, of a family that it has, are told; 0: never.
+        depleted: Whether that is so; said by the engine, never by a caller.
+        enlist: Unknown clients that get a lease here become `new` machines, `enlist_limit` a minute and subnet.
+        tags: Sorted, each once. custom: A site's own fields.
     """
 
     id: str
@@ -58,7 +77,48 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     prefer: Prefer = "spine"
     route_budget: int | None = None
     over_budget: bool = False
+    address_mode: AddressMode = "dhcp"
+    allocate_on: AllocateOn | None = None
+    interfaces: Ports = "boot"
+    on_override: OnOverride = "shelve"
+    harvest: bool = False
+    harvest_after: int = 30 * 86400
+    harvest_below: int = 0
+    low_threshold: int = 0
+    depleted: bool = False
+    enlist: bool = True
+    enlist_limit: int = 60
+    tags: tuple[str, ...] = ()
+    custom: Custom = {}
     revision: int = 1
+
+    @property
+    def decided(self) -> AllocateOn:
+        """When machines get their addresses here: as `allocate_on` says, else as the model suggests."""
+        return self.allocate_on or ("binding" if self.model == "clustered" else "commission")
+
+
+class Renumbering(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Addresses of a subnet are being replaced by those of another, a wave at a time.
+
+    Attributes:
+        to: Id of the subnet that the new addresses are of.
+        wave: Addresses at most that move in one minute.
+        lease_time: Seconds that DHCP promises here meanwhile.
+        static_acknowledged: Claims marked `static` move too.
+        stopped: Nothing moves until it is resumed.
+        moved: How many addresses have moved.
+        waved: When the last wave was.
+    """
+
+    to: str
+    since: datetime
+    wave: int = 64
+    lease_time: int = 120
+    static_acknowledged: bool = False
+    stopped: bool = False
+    moved: int = 0
+    waved: datetime | None = None
 
 
 class Subnet(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +132,7 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
         use_all_addresses: Network and broadcast (or subnet-router anycast) address may be given out.
         draining: Nothing new is placed here.
         reverse: Whether Tenure answers for its pointers.
+        renumbering: Where its addresses are going, while they are.
     """
 
     id: str
@@ -84,7 +145,10 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
     use_all_addresses: bool = False
     reverse: ReverseMode = "plain"
     draining: bool = False
+    renumbering: Renumbering | None = None
     dhcp: Dhcp = Dhcp()
+    tags: tuple[str, ...] = ()
+    custom: Custom = {}
     revision: int = 1
 
 

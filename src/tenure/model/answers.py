@@ -10,7 +10,7 @@ from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.holding import Claim
 from tenure.model.leases import Lease, LeaseRefused
 from tenure.model.machines import Interface, Machine
-from tenure.model.policy import LocationKind
+from tenure.model.policy import LocationKind, Standing
 from tenure.model.topology import Location
 
 
@@ -26,21 +26,71 @@ class HeldAddress(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None
     name: str | None
     held_until: datetime | None = None
+    standing: Standing = "primary"
+
+
+class Displaced(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of an address because of another: `shelved`, `kept`, `released`, `restored` or `returned`."""
+
+    ip: str
+    became: str
+    claim: str
 
 
 class Holding(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A claim and what it holds; `created` is false where the same claim was there already."""
+    """A claim and what it holds.
+
+    Attributes:
+        created: False where the same claim was there already.
+        displaced: What became of other addresses by the same call.
+        effective_by: When names have followed at the latest; None where no name moved, or it moved at once.
+    """
 
     claim: Claim
     addresses: tuple[HeldAddress, ...] = ()
     created: bool = False
+    displaced: tuple[Displaced, ...] = ()
+    effective_by: datetime | None = None
 
 
 class MachineWithInterfaces(msgspec.Struct, frozen=True, tag=True):
-    """A machine and its open interfaces."""
+    """A machine and its open interfaces; after a step of its life also what it holds, and what became of the rest."""
 
     machine: Machine
     interfaces: tuple[Interface, ...] = ()
+    holdings: tuple[Holding, ...] = ()
+    displaced: tuple[Displaced, ...] = ()
+
+
+class Sight(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What came of one sighting: `stranger`, `holder`, `conflict`, `known` (nothing new) or `elsewhere` (no subnet)."""
+
+    ip: str
+    outcome: str
+    claim: str | None = None
+
+
+class Observed(msgspec.Struct, frozen=True, tag=True):
+    """What came of each sighting, in order."""
+
+    sights: tuple[Sight, ...]
+
+
+class Gleaned(msgspec.Struct, frozen=True):
+    """An address that a harvest took."""
+
+    ip: str
+    claim: str
+    machine: str
+    seen: datetime | None
+
+
+class Harvested(msgspec.Struct, frozen=True, tag=True):
+    """What a harvest took, oldest unseen first, and how many addresses were available before."""
+
+    taken: tuple[Gleaned, ...]
+    available: int
+    wanted: int
 
 
 class Count(msgspec.Struct, frozen=True):
@@ -124,7 +174,19 @@ class Answers(msgspec.Struct, frozen=True, tag=True):
     items: "tuple[Answer, ...]"
 
 
-Answer = Union[Holding, MachineWithInterfaces, Capacity, Made, Leased, Number, Nothing, Failure, Answers]  # noqa: UP007
+Answer = Union[  # noqa: UP007
+    Holding,
+    MachineWithInterfaces,
+    Observed,
+    Harvested,
+    Capacity,
+    Made,
+    Leased,
+    Number,
+    Nothing,
+    Failure,
+    Answers,
+]
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -20,9 +20,23 @@ RangeRole = Literal["dynamic", "reserved"]
 ReverseMode = Literal["plain", "off"]
 LocationKind = Literal["region", "site", "rack", "host"]
 MachineKind = Literal["managed", "instance", "device"]
+MachineState = Literal["new", "commissioning", "ready", "deployed", "retired"]
+AllocateOn = Literal["commission", "deploy", "boot", "binding"]
+Ports = Literal["boot", "all"]
+Allocate = Literal["inherit", "always", "never"]
+OnOverride = Literal["shelve", "release", "keep"]
+AddressMode = Literal["dhcp", "static", "slaac"]
+Harvest = Literal["inherit", "never", "allowed"]
+Standing = Literal["primary", "alias", "shelved"]
+Kept = Literal["life", "deployment"]
+NameFollows = Literal["now", "when_acked"]
 Family = Literal["v4", "v6", "dual"]
 Title = Literal["own", "new", "borrowed"]
 Role = Literal["admin", "viewer"]
+
+
+Custom = dict[str, str | int | float | bool]
+"""A site's own fields, by name."""
 
 
 class Boundaries(msgspec.Struct, frozen=True, omit_defaults=True):
