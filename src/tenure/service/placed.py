@@ -189,16 +189,19 @@ class Placed:
     def hand_over(self, claim: str, host: str, leaving: str, addresses: Iterable[tuple[str, int]]) -> None:
         """Two hosts announce these addresses of a claim, given by subnet and number."""
         held = frozenset((area, number) for subnet, number in addresses if (area := self.area_of(subnet)) is not None)
-        self.end_handover(claim)
-        if held:
-            self.handovers[claim] = Handover(host, leaving, held)
-            self._announce(self.handovers[claim], True)
+        self._hand_over(claim, host, leaving, held)
 
     def end_handover(self, claim: str) -> None:
         """One host announces a claim's addresses, if two did."""
         ended = self.handovers.pop(claim, None)
         if ended is not None:
             self._announce(ended, False)
+
+    def _hand_over(self, claim: str, host: str, leaving: str, held: frozenset[tuple[Area, int]]) -> None:
+        self.end_handover(claim)
+        if held:
+            self.handovers[claim] = Handover(host, leaving, held)
+            self._announce(self.handovers[claim], True)
 
     def _announce(self, handover: Handover, there: bool) -> None:
         for area, number in sorted(handover.addresses):
@@ -238,6 +241,22 @@ class Placed:
     def _let_go(self, allocation: Allocation) -> None:
         self._unset(allocation.subnet, "loose", number_of(allocation.ip), allocation.length)
 
+    def _share(self, claim: Claim, allocation: Allocation) -> None:
+        """Two hosts announce it, if they do so for its claim."""
+        area = self.area_of(allocation.subnet)
+        if claim.leaving is not None and claim.host is not None and area is not None:
+            here = self.handovers.get(claim.id)
+            others = frozenset[tuple[Area, int]]() if here is None else here.addresses
+            self._hand_over(claim.id, claim.host, claim.leaving, others | {(area, number_of(allocation.ip))})
+
+    def _unshare(self, claim: Claim, allocation: Allocation) -> None:
+        """One host announces it, if two did for its claim; none does, for a claim that is over."""
+        here, number = self.handovers.get(claim.id), number_of(allocation.ip)
+        if here is not None:
+            goes_on = claim.leaving is not None and claim.until is None
+            left = frozenset(each for each in here.addresses if goes_on and each[1] != number)
+            self._hand_over(claim.id, here.host, here.leaving, left)
+
 
 def _kept(table: str, field: str) -> Callable[[Placed, Any], None]:
     def take(placed: Placed, event: Any) -> None:
@@ -272,20 +291,20 @@ def _resized(placed: Placed, event: e.BlockResized) -> None:
     placed.surrender(event.before)
 
 
-def _allocated(placed: Placed, event: e.AddressAllocated) -> None:
+def _used(placed: Placed, event: e.AddressAllocated | e.AddressRestored | e.AddressMoved) -> None:
     placed._held(event.claim, event.allocation)
+    if event.allocation.standing != "shelved":
+        placed._share(event.claim, event.allocation)
 
 
-def _released(placed: Placed, event: e.AddressReleased) -> None:
+def _unused(placed: Placed, event: e.AddressReleased | e.AddressShelved) -> None:
     placed._let_go(event.allocation)
-    claim, here = event.claim, placed.handovers.get(event.claim.id)
-    if here is not None:
-        placed.end_handover(claim.id)
-        number = number_of(event.allocation.ip)
-        left = frozenset(each for each in here.addresses if each[1] != number)
-        if left and claim.leaving is not None and claim.until is None:
-            placed.handovers[claim.id] = here._replace(addresses=left)
-            placed._announce(placed.handovers[claim.id], True)
+    placed._unshare(event.claim, event.allocation)
+
+
+def _moved(placed: Placed, event: e.AddressMoved) -> None:
+    placed._unshare(event.giver, event.left)
+    _used(placed, event)
 
 
 def _rebound(placed: Placed, event: e.ClaimRebound) -> None:
@@ -293,7 +312,8 @@ def _rebound(placed: Placed, event: e.ClaimRebound) -> None:
     for allocation in event.allocations:
         placed._held(claim, allocation)
     if claim.leaving is not None and claim.host is not None:
-        held = [(each.subnet, number_of(each.ip)) for each in event.allocations]
+        used = (each for each in event.allocations if each.standing != "shelved")
+        held = [(each.subnet, number_of(each.ip)) for each in used]
         placed.hand_over(claim.id, claim.host, claim.leaving, held)
     else:
         placed.end_handover(claim.id)
@@ -320,8 +340,11 @@ _TAKES: Final[dict[type, Callable[[Placed, Any], None]]] = {
     e.BlockOwned: lambda placed, event: placed.own(event.block),
     e.BlockSurrendered: lambda placed, event: placed.surrender(event.block),
     e.BlockResized: _resized,
-    e.AddressAllocated: _allocated,
-    e.AddressReleased: _released,
+    e.AddressAllocated: _used,
+    e.AddressReleased: _unused,
+    e.AddressMoved: _moved,
+    e.AddressShelved: _unused,
+    e.AddressRestored: _used,
     e.ClaimRebound: _rebound,
     e.ClaimSettled: _ended,
     e.ClaimReleased: _ended,

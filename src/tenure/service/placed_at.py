@@ -5,7 +5,15 @@ from datetime import datetime
 from typing import Final
 
 from tenure.errors import NotFound
-from tenure.model.events import ClaimRebound, ClaimSettled, Entry
+from tenure.model.events import (
+    AddressMoved,
+    AddressRestored,
+    AddressShelved,
+    ClaimRebound,
+    ClaimSettled,
+    Entry,
+    Event,
+)
 from tenure.net.addresses import width
 from tenure.service.feed import Source
 from tenure.service.placed import Placed
@@ -24,6 +32,7 @@ _NOUNS: Final = tuple(
     for done in verbs
 )
 _MOVES: Final = ("tenure.claim.rebound", "tenure.claim.settled")
+_STANDING: Final = ("tenure.address.shelved", "tenure.address.restored", "tenure.address.moved")
 
 
 def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
@@ -45,12 +54,9 @@ def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
             raise _too_early(store)
         placed = Placed()
         moves = _Moves()
-        for entry in _entries(store, 0, sequence, _NOUNS + _MOVES):
-            event = entry.event
-            if isinstance(event, ClaimRebound | ClaimSettled):
-                moves.take(event)
-            else:
-                placed.take(event)
+        for entry in _entries(store, 0, sequence, _NOUNS + _MOVES + _STANDING):
+            if not moves.take(entry.event):
+                placed.take(entry.event)
         for entry in _entries(store, sequence, end, _MOVES[:1]):
             assert isinstance(entry.event, ClaimRebound)
             moves.take_later(entry.event)
@@ -61,15 +67,30 @@ def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
 
 
 class _Moves:
-    """Where claims were, by what is known of their moves before and after."""
+    """Where claims were, by what is known of their moves before and after; and which addresses were shelved."""
 
     def __init__(self) -> None:
         self._hosts: dict[str, str | None] = {}
         self._leaving: dict[str, str] = {}
         self._kept: dict[str, list[tuple[str, int]]] = {}
+        self._shelved: set[str] = set()
 
-    def take(self, event: ClaimRebound | ClaimSettled) -> None:
-        """A move, or the end of its hand-over, not after the time."""
+    def take(self, event: Event) -> bool:
+        """Whether it is a move, the end of its hand-over, or a change of standing; not after the time."""
+        match event:
+            case ClaimRebound() | ClaimSettled():
+                self._take_move(event)
+            case AddressShelved():
+                self._shelved.add(event.allocation.id)
+            case AddressRestored():
+                self._shelved.discard(event.allocation.id)
+            case AddressMoved():
+                self._shelved.update([event.allocation.id] if event.allocation.standing == "shelved" else [])
+            case _:
+                return False
+        return True
+
+    def _take_move(self, event: ClaimRebound | ClaimSettled) -> None:
         claim = event.claim
         self._hosts[claim.id] = claim.host
         self._leaving.pop(claim.id, None)
@@ -84,7 +105,7 @@ class _Moves:
         """Note an address that was held then, if it has a route of its own."""
         host = self._hosts.get(held.claim, held.host)
         area = placed.area_of(held.subnet)
-        if host is None or area is None:
+        if host is None or area is None or held.allocation in self._shelved:
             return
         if held.claim in self._leaving:
             self._kept.setdefault(held.claim, []).append((held.subnet, held.number))

@@ -1,13 +1,13 @@
 """What events mean for zones: net changes and serials, and whole zones to load.
 
 Automatic records are not stored; they follow from open allocations that have a
-name, by `tenure.naming.records`. The net of a transaction is computed when it is
+name and are not shelved, by `tenure.naming.records`. The net of a transaction is computed when it is
 made, with the state at each of its changes, because it cannot be derived later.
 Every node computes the same from the same entries.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,7 @@ from tenure.errors import InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import Record, Zone, ZoneChange
+from tenure.model.holding import Allocation
 from tenure.naming import records, serial
 from tenure.naming.hostnames import fqdn, wire
 from tenure.naming.reverse import pointer_name, zone_span
@@ -29,23 +30,25 @@ ZoneNamed = Callable[[str, str], Zone | None]
 """The zone of a vrf with a name, or None."""
 Serials = dict[str, int]
 """Current serial by zone id."""
+What = Literal["add", "remove"]
 
-_OF_ADDRESSES: Final = frozenset(
+_SHAPING: Final = frozenset(
     {
-        e.AddressAllocated,
-        e.AddressReleased,
-        e.AddressDisputed,
-        e.LeasePromised,
-        e.BlockOwned,
-        e.BlockSurrendered,
-        e.BlockResized,
-        e.ClaimDeferred,
-        e.ClaimBound,
-        e.ClaimRebound,
-        e.ClaimSettled,
-        e.ClaimReleased,
+        e.VrfCreated,
+        e.VrfChanged,
+        e.VrfDeleted,
+        e.NetworkCreated,
+        e.NetworkChanged,
+        e.NetworkDeleted,
+        e.SubnetCreated,
+        e.SubnetChanged,
+        e.SubnetDeleted,
+        e.ZoneCreated,
+        e.ZoneReshaped,
+        e.ZoneDeleted,
     }
 )
+"""Events after which addresses may be called otherwise."""
 
 
 class Link(NamedTuple):
@@ -152,7 +155,7 @@ class Notes:
         Raises:
             InvalidValue: A name would be longer than names can be; nothing was taken in.
         """
-        if not all(type(event) in _OF_ADDRESSES for event in events):
+        if any(type(event) in _SHAPING for event in events):
             self._forget()
         try:
             found = [change for event in events for change in self._of(event, events)]
@@ -210,16 +213,18 @@ class Notes:
             self._whole[event.zone.id] = None
 
     def _of(self, event: e.Event, events: Sequence[e.Event]) -> Iterator[tuple[str, records.Change]]:
-        if not isinstance(event, e.AddressAllocated | e.AddressReleased):
-            return
-        held = event.allocation
-        if held.hostname is None:
-            return
+        called = _CALLED.get(type(event))
+        for what, held in called(event) if called is not None else ():
+            if held.hostname is not None:
+                yield from self._records(what, held, held.hostname, events)
+
+    def _records(
+        self, what: What, held: Allocation, hostname: str, events: Sequence[e.Event]
+    ) -> Iterator[tuple[str, records.Change]]:
         found = self._link(held.subnet, events)
         if found is None:
             return
-        number, name = number_of(held.ip), found.name(held.hostname)
-        what: Literal["add", "remove"] = "add" if isinstance(event, e.AddressAllocated) else "remove"
+        number, name = number_of(held.ip), found.name(hostname)
         if found.forward is not None:
             yield found.forward, (what, found.forward_record(number, name))
         zone = self._pointers.of(found, number)
@@ -233,6 +238,28 @@ class Notes:
             network = self._state.networks.get(subnet.network) or _deleted_network(subnet.network, events)
             self._links[subnet_id] = link(subnet, network, self._state.zone_named)
         return self._links[subnet_id]
+
+
+def _shown(what: What, held: Allocation) -> Iterator[tuple[What, Allocation]]:
+    """A shelved address has no records."""
+    if held.standing != "shelved":
+        yield what, held
+
+
+def _moved(event: e.AddressMoved) -> Iterator[tuple[What, Allocation]]:
+    yield from _shown("remove", event.left)
+    yield from _shown("add", event.allocation)
+
+
+_CALLED: Final[dict[type, Callable[[Any], Iterable[tuple[What, Allocation]]]]] = {
+    e.AddressAllocated: lambda event: _shown("add", event.allocation),
+    e.AddressReleased: lambda event: _shown("remove", event.allocation),
+    e.AddressMoved: _moved,
+    e.AddressShelved: lambda event: (("remove", event.allocation),),
+    e.AddressRestored: lambda event: (("add", event.allocation),) if event.before == "shelved" else (),
+    e.AddressNamed: lambda event: _shown("add", event.allocation),
+}
+"""Which addresses an event calls, and which it calls no longer."""
 
 
 def zone_contents(snapshot: Snapshot, wanted: Collection[str] | None = None) -> Iterator[tuple[Zone, Iterator[Record]]]:

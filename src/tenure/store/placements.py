@@ -30,6 +30,7 @@ class HeldThen(NamedTuple):
     number: int
     claim: str
     host: str | None
+    allocation: str
 
 
 class Placements(Protocol):
