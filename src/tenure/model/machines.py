@@ -7,7 +7,8 @@ import msgspec
 
 from tenure.model.policy import Allocate, Custom, Harvest, MachineKind, MachineState
 
-_BEGINNING: Final[dict[MachineKind, MachineState | None]] = {"managed": "new", "instance": "ready", "device": None}
+BEGINNING: Final[dict[MachineKind, MachineState | None]] = {"managed": "new", "instance": "ready", "device": None}
+"""The state that a machine of each kind begins in."""
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -34,7 +35,7 @@ class Machine(msgspec.Struct, frozen=True):
     @property
     def lifecycle(self) -> MachineState | None:
         """Where it is in its life: a managed machine begins `new`, an instance `ready`; a device has none."""
-        return None if self.kind == "device" else self.state or _BEGINNING[self.kind]
+        return None if self.kind == "device" else self.state or BEGINNING[self.kind]
 
 
 class Interface(msgspec.Struct, frozen=True):

@@ -26,6 +26,9 @@ from tenure.store.placements import Placements
 
 T = TypeVar("T")
 
+Tags = Sequence[str]
+Custom = Sequence[tuple[str, str]]
+
 
 class DataRefused(Exception):
     """The database refused the data of a batch, a bug: plan it again by halves."""
@@ -270,7 +273,8 @@ class Reads(Protocol):
     """Lists and single things for people and programs, each in one snapshot, from any thread.
 
     Lists take a cursor (`after`, as `Page.next` gave it; "" from the beginning) and a `limit` of 1 to 1000.
-    Filters are ids unless they say otherwise; an empty or absent filter is none. `q` is a prefix of a name.
+    Filters are ids unless they say otherwise; an empty or absent filter is none. `q` is a prefix of a name; `tags`
+    and `custom` (names with values as text) must all be there.
 
     Raises:
         InvalidValue: The cursor is not one that a page gave, or the limit is out of bounds.
@@ -287,11 +291,22 @@ class Reads(Protocol):
         """Open locations, by id."""
         ...
 
-    def networks(self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "") -> Page[Network]:
+    def networks(
+        self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "", tags: Tags = (), custom: Custom = ()
+    ) -> Page[Network]:
         """Open networks, by id."""
         ...
 
-    def subnets(self, after: str = "", limit: int = 100, *, network: str = "", vrf: str = "") -> Page[Subnet]:
+    def subnets(
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        network: str = "",
+        vrf: str = "",
+        tags: Tags = (),
+        custom: Custom = (),
+    ) -> Page[Subnet]:
         """Open subnets, by id."""
         ...
 
@@ -300,9 +315,18 @@ class Reads(Protocol):
         ...
 
     def machines(
-        self, after: str = "", limit: int = 100, *, location: str = "", q: str = ""
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        location: str = "",
+        kind: str = "",
+        state: str = "",
+        q: str = "",
+        tags: Tags = (),
+        custom: Custom = (),
     ) -> Page[MachineWithInterfaces]:
-        """Open machines with their open interfaces, by id."""
+        """Open machines with their open interfaces, by id; `state` is that of their lives."""
         ...
 
     def claims(

@@ -1,12 +1,12 @@
 """Lists and single things for people and programs, in SQLAlchemy Core."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, Table, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, TextClause, and_, func, select
 
 from tenure.errors import InvalidValue
 from tenure.model.access import Token
@@ -19,11 +19,12 @@ from tenure.model.machines import Machine
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_address, parse_prefix
-from tenure.store.interface import Findings, KnownAddress, OwnedBlock, Page, Remaining, Seen
+from tenure.store.interface import Custom, Findings, KnownAddress, OwnedBlock, Page, Remaining, Seen, Tags
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
 from tenure.store.sql.connect import Database
 from tenure.store.sql.joins import ALLOCATION, CLAIM, holdings, known_addresses, span, with_interfaces
+from tenure.store.sql.labels import in_state, labelled
 from tenure.store.sql.pages import Snapshot, beginning, bounded, seen
 from tenure.store.sql.search import find
 
@@ -50,13 +51,26 @@ class SqlReads:
         """Open locations."""
         return self._list(t.locations, Location, after, limit, q=q, parent=parent, kind=kind)
 
-    def networks(self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "") -> Page[Network]:
+    def networks(
+        self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "", tags: Tags = (), custom: Custom = ()
+    ) -> Page[Network]:
         """Open networks."""
-        return self._list(t.networks, Network, after, limit, q=q, vrf=vrf)
+        more = labelled(self._db, "networks.body", tags, custom)
+        return self._list(t.networks, Network, after, limit, more, q=q, vrf=vrf)
 
-    def subnets(self, after: str = "", limit: int = 100, *, network: str = "", vrf: str = "") -> Page[Subnet]:
+    def subnets(
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        network: str = "",
+        vrf: str = "",
+        tags: Tags = (),
+        custom: Custom = (),
+    ) -> Page[Subnet]:
         """Open subnets."""
-        return self._list(t.subnets, Subnet, after, limit, network=network, vrf=vrf)
+        more = labelled(self._db, "subnets.body", tags, custom)
+        return self._list(t.subnets, Subnet, after, limit, more, network=network, vrf=vrf)
 
     def ranges(self, after: str = "", limit: int = 100, *, subnet: str = "") -> Page[Range]:
         """Open ranges."""
@@ -67,10 +81,21 @@ class SqlReads:
         return self._list(t.tokens, Token, after, limit)
 
     def machines(
-        self, after: str = "", limit: int = 100, *, location: str = "", q: str = ""
+        self,
+        after: str = "",
+        limit: int = 100,
+        *,
+        location: str = "",
+        kind: str = "",
+        state: str = "",
+        q: str = "",
+        tags: Tags = (),
+        custom: Custom = (),
     ) -> Page[MachineWithInterfaces]:
         """Open machines with their open interfaces."""
-        query = _where(select(t.machines.c.body), t.machines, q=q, location=location)
+        query = _where(select(t.machines.c.body), t.machines, q=q, location=location, kind=kind)
+        query = query.where(*labelled(self._db, "machines.body", tags, custom))
+        query = query.where(in_state(self._db, state)) if state else query
         decode = msgspec.json.Decoder(Machine).decode
         with self._seen() as at:
             of = lambda rows: with_interfaces(at, [decode(row[0]) for row in rows])  # noqa: E731
@@ -264,9 +289,19 @@ class SqlReads:
     def _seen(self) -> AbstractContextManager[Snapshot]:
         return seen(self._db, self._reading)
 
-    def _list(self, table: Table, type_: type[V], after: str, limit: int, *, q: str = "", **equal: str) -> Page[V]:
+    def _list(
+        self,
+        table: Table,
+        type_: type[V],
+        after: str,
+        limit: int,
+        more: Iterable[ColumnElement[bool] | TextClause] = (),
+        *,
+        q: str = "",
+        **equal: str,
+    ) -> Page[V]:
         decode = msgspec.json.Decoder(type_).decode
-        query = _where(select(table.c.body), table, q=q, **equal)
+        query = _where(select(table.c.body), table, q=q, **equal).where(*more)
         with self._seen() as at:
             return at.page(query, (table.c.id,), after, limit, lambda rows: [decode(row[0]) for row in rows])
 

@@ -8,7 +8,18 @@ from starlette.responses import Response
 
 from tenure.model.addressing import Network
 from tenure.model.answers import Capacity, Count, PlaceCount, Room
-from tenure.model.policy import Boundaries, Boundary, NetworkModel, Prefer, StrategyName, reach_of
+from tenure.model.policy import (
+    AddressMode,
+    AllocateOn,
+    Boundaries,
+    Boundary,
+    NetworkModel,
+    OnOverride,
+    Ports,
+    Prefer,
+    StrategyName,
+    reach_of,
+)
 from tenure.model.uses import ChangeNetwork, CreateNetwork, DeleteNetwork, ReadCapacity
 from tenure.naming.hostnames import parse_domain
 from tenure.store.interface import Page, Reads
@@ -16,19 +27,24 @@ from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.inventory import Shelf, vrf_id
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import (
+    Addresses,
+    CustomIn,
     DhcpIn,
     Hostname,
+    LabelledList,
     LengthV4,
     LengthV6,
-    List,
     Name,
     NegativeTtl,
     Patch,
     Read,
     Reference,
     Search,
+    Seconds10Years,
     Seconds30Days,
+    Tags,
     Ttl,
+    labels_in,
 )
 from tenure.surfaces.api.shape import LATER
 
@@ -36,6 +52,7 @@ NOUN = Noun("networks")
 
 
 RouteBudget = Annotated[int, Meta(ge=1, le=1_000_000, description="Routes.", examples=[500])]
+EnlistLimit = Annotated[int, Meta(ge=0, le=100_000, description="Machines a minute and subnet.", examples=[60])]
 
 
 class BoundaryIn(Patch):
@@ -63,6 +80,18 @@ class _Policies(Patch):
     rack_block_length_v6: LengthV6 | UnsetType | None = UNSET
     prefer: Prefer | UnsetType = UNSET
     route_budget: RouteBudget | UnsetType | None = UNSET
+    address_mode: AddressMode | UnsetType = UNSET
+    allocate_on: AllocateOn | UnsetType | None = UNSET
+    interfaces: Ports | UnsetType = UNSET
+    on_override: OnOverride | UnsetType = UNSET
+    harvest: bool | UnsetType = UNSET
+    harvest_after: Seconds10Years | UnsetType = UNSET
+    harvest_below: Addresses | UnsetType = UNSET
+    low_threshold: Addresses | UnsetType = UNSET
+    enlist: bool | UnsetType = UNSET
+    enlist_limit: EnlistLimit | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    custom: CustomIn | UnsetType = UNSET
 
     def policies(self) -> dict[str, object]:
         """The fields that were sent, domain and boundary in their one spelling."""
@@ -87,29 +116,10 @@ class NetworkPatch(_Policies):
     name: Name | UnsetType = UNSET
 
 
-LATER[NetworkIn] = LATER[NetworkPatch] = frozenset(
-    {
-        "address_mode",
-        "allocate_on",
-        "interfaces",
-        "on_override",
-        "harvest",
-        "harvest_after",
-        "harvest_below",
-        "enlist_limit",
-        "low_threshold",
-        "enlist",
-        "name_template",
-        "shared_names",
-        "project",
-        "vlan_id",
-        "tags",
-        "custom",
-    }
-)
+LATER[NetworkIn] = LATER[NetworkPatch] = frozenset({"name_template", "shared_names", "project", "vlan_id"})
 
 
-class NetworkList(List):
+class NetworkList(LabelledList):
     """Filters."""
 
     vrf: Reference | None = None
@@ -149,7 +159,8 @@ def _boundary(sent: BoundaryIn) -> object:
 
 
 def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Network]:
-    return reads.networks(query.after or "", query.limit, vrf=vrf_id(reads, query.vrf), q=query.q or "")
+    vrf = vrf_id(reads, query.vrf)
+    return reads.networks(query.after or "", query.limit, vrf=vrf, q=query.q or "", **labels_in(query))
 
 
 async def _show(backing: Backing, networks: list[Network]) -> list[Network]:

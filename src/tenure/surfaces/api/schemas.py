@@ -24,8 +24,8 @@ Handle = Annotated[
     Meta(
         min_length=1,
         max_length=512,
-        pattern=r"^(?!dhcp:)[^\x00-\x1f\x7f]+(?![\s\S])",
-        description="1 to 512 printable characters, not beginning with `dhcp:`",
+        pattern=r"^(?!dhcp:|machine:)[^\x00-\x1f\x7f]+(?![\s\S])",
+        description="1 to 512 printable characters, not beginning with `dhcp:` or `machine:`",
         examples=["nova:7f3c/port-1"],
     ),
 ]
@@ -88,7 +88,10 @@ class Patch(Input):
     def changes(self) -> dict[str, object]:
         """The fields that were sent, as plain values."""
         found = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {name: msgspec.to_builtins(value) for name, value in found.items() if value is not UNSET}
+        changes = {name: msgspec.to_builtins(value) for name, value in found.items() if value is not UNSET}
+        if "tags" in changes:
+            changes["tags"] = tags_of(changes["tags"])
+        return changes
 
 
 class DhcpIn(Patch):
@@ -101,6 +104,55 @@ class DhcpIn(Patch):
 
 
 DhcpOut = Dhcp
+
+_LABEL = r"^[a-z0-9][a-z0-9._:/-]{0,62}(?![\s\S])"
+_LABELS = 64
+Tag = Annotated[
+    str,
+    Meta(
+        max_length=63,
+        pattern=_LABEL,
+        description="a lower-case word of at most 63 letters, digits and `._:/-`",
+        examples=["rack-a"],
+    ),
+]
+Tags = Annotated[list[Tag], Meta(max_length=_LABELS, examples=[["rack-a"]])]
+CustomText = Annotated[str, Meta(max_length=1024)]
+CustomNumber = Annotated[int, Meta(ge=-(2**53), le=2**53)]
+CustomValue = CustomText | CustomNumber | float | bool
+CustomIn = Annotated[
+    dict[Tag, CustomValue],
+    Meta(max_length=_LABELS, description="A site's own fields, by name.", examples=[{"owner": "alice"}]),
+]
+TagFilter = Annotated[
+    str,
+    Meta(
+        max_length=1024,
+        pattern=r"^[a-z0-9][a-z0-9._:/-]{0,62}(,[a-z0-9][a-z0-9._:/-]{0,62})*(?![\s\S])",
+        description="tags, with commas between: those that have all of them",
+        examples=["rack-a,gpu"],
+    ),
+]
+CustomFilter = Annotated[
+    str,
+    Meta(
+        max_length=2048,
+        pattern=r"^[a-z0-9][a-z0-9._/-]{0,62}:[^\x00-\x1f\x7f,]*"
+        r"(,[a-z0-9][a-z0-9._/-]{0,62}:[^\x00-\x1f\x7f,]*)*(?![\s\S])",
+        description="`name:value`, with commas between: those that have all of them",
+        examples=["owner:alice"],
+    ),
+]
+Addresses = Annotated[int, Meta(ge=0, le=2**32, description="How many addresses; 0 is never.", examples=[100])]
+Seconds10Years = Annotated[
+    int, Meta(ge=0, le=3650 * 86400, description="Seconds, at most ten years.", examples=[2592000])
+]
+
+
+def tags_of(sent: list[str]) -> list[str]:
+    """Tags as they are kept: sorted, each once."""
+    return sorted(set(sent))
+
 
 T = TypeVar("T")
 
@@ -144,6 +196,22 @@ class List(Read):
 
     limit: Limit = 100
     after: Cursor | None = None
+
+
+class LabelledList(List):
+    """Query of a list of things that have tags and custom fields."""
+
+    tag: TagFilter | None = None
+    custom: CustomFilter | None = None
+
+
+def labels_in(query: LabelledList) -> dict[str, Any]:
+    """The filters `tags` and `custom` of a list, as `Reads` takes them."""
+    custom = (each.partition(":") for each in (query.custom or "").split(",") if each)
+    return {
+        "tags": tuple(each for each in (query.tag or "").split(",") if each),
+        "custom": tuple((name, value) for name, _, value in custom),
+    }
 
 
 class Change(Input):

@@ -14,7 +14,17 @@ from tenure.surfaces.api import drains
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.inventory import Shelf, made, network_id, vrf_id
 from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.schemas import AddressText, DhcpIn, List, Patch, PrefixText, Reference
+from tenure.surfaces.api.schemas import (
+    AddressText,
+    CustomIn,
+    DhcpIn,
+    LabelledList,
+    Patch,
+    PrefixText,
+    Reference,
+    Tags,
+    labels_in,
+)
 from tenure.surfaces.api.shape import LATER
 
 NOUN = Noun("subnets")
@@ -27,6 +37,8 @@ class _Settings(Patch):
     use_all_addresses: bool | UnsetType = UNSET
     reverse: ReverseMode | UnsetType = UNSET
     dhcp: DhcpIn | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    custom: CustomIn | UnsetType = UNSET
 
 
 class SubnetIn(_Settings, kw_only=True):
@@ -41,10 +53,10 @@ class SubnetPatch(_Settings):
     cidr: PrefixText | UnsetType = UNSET
 
 
-LATER[SubnetIn] = LATER[SubnetPatch] = frozenset({"name_template", "tags", "custom"})
+LATER[SubnetIn] = LATER[SubnetPatch] = frozenset({"name_template"})
 
 
-class SubnetList(List):
+class SubnetList(LabelledList):
     """Filters."""
 
     network: Reference | None = None
@@ -64,7 +76,8 @@ def _create(asked: Asked) -> CreateSubnet:
 
 def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Subnet]:
     network = network_id(reads, path.get("network") or query.network)
-    return reads.subnets(query.after or "", query.limit, network=network, vrf=vrf_id(reads, query.vrf))
+    vrf = vrf_id(reads, query.vrf)
+    return reads.subnets(query.after or "", query.limit, network=network, vrf=vrf, **labels_in(query))
 
 
 async def _show(backing: Backing, subnets: list[Subnet]) -> list[Subnet]:
