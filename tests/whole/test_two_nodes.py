@@ -267,7 +267,7 @@ def _starts_over(nodes: Nodes, cursor: str, kept: dict[str, Json], lost: dict[st
             for claim in kept.values():
                 assert ask.addresses(claim["addresses"][0]["name"]) == {claim["addresses"][0]["ip"]}
     until(lambda: len(_epochs(nodes)) == 1)
-    assert cursor.split(":")[0] not in _epochs(nodes)
+    assert cursor.split(":", maxsplit=1)[0] not in _epochs(nodes)
 
 
 def _epochs(nodes: Nodes) -> set[str]:
