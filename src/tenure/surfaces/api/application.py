@@ -21,6 +21,7 @@ from tenure.surfaces.api import (
     imports,
     locations,
     machines,
+    moves,
     networks,
     ranges,
     routes,
@@ -39,6 +40,7 @@ from tenure.surfaces.api.problems import MethodNotAllowed, problem_response
 
 NOUNS: tuple[Noun, ...] = (
     claims.NOUN,  # the busiest paths are matched first
+    moves.NOUN,
     batches.NOUN,
     addresses.NOUN,
     networks.NOUN,

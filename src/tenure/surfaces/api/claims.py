@@ -1,16 +1,17 @@
-"""Claims: asking for addresses, binding, moving and giving them back."""
+"""Claims: asking for addresses, looking at them, changing what is said of them, and giving them back."""
 
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType, field
 from starlette.responses import Response
 
-from tenure.model.answers import HeldAddress, Holding
+from tenure.model.answers import Displaced, HeldAddress, Holding
 from tenure.model.holding import Claim, ClaimRequest
-from tenure.model.policy import Family
-from tenure.model.uses import BindClaim, ClaimAddresses, RebindClaim, ReleaseClaim, SettleClaim
+from tenure.model.policy import Custom, Family, Harvest, Kept, OnOverride
+from tenure.model.uses import ChangeClaim, ClaimAddresses, ReleaseClaim
 from tenure.naming.hostnames import parse_hostname
 from tenure.net.addresses import parse_address
 from tenure.net.identifiers import parse_mac
@@ -19,25 +20,45 @@ from tenure.surfaces.api.inventory import found, location_id, machine_id, networ
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
 from tenure.surfaces.api.schemas import (
     AddressText,
+    CustomIn,
     Handle,
     Hostname,
     Input,
-    List,
+    LabelledList,
     MacText,
+    Patch,
     Purpose,
     Read,
     Reference,
+    Tags,
     Wait,
+    labels_in,
     seconds_of,
+    tags_of,
 )
 from tenure.surfaces.api.schemas import Page as PageOut
-from tenure.surfaces.api.shape import LATER
 
 NOUN = Noun("claims")
 
 
+MOST_ADDRESSES = 1024
+
+Moment = Annotated[
+    datetime,
+    Meta(
+        tz=True,
+        description="A time with its zone.",
+        examples=["2026-12-24T15:00:00Z"],
+        extra_json_schema={"maxLength": 40},
+    ),
+]
+
+
 class ClaimIn(Input):
-    """A request for addresses."""
+    """A request for addresses.
+
+    With neither `machine` nor `mac` it is a reservation; `from` names one whose addresses this claim uses.
+    """
 
     network: Reference
     handle: Handle | None = None
@@ -54,9 +75,21 @@ class ClaimIn(Input):
     purpose: Purpose = ""
     static: bool = False
     defer: bool = False
-
-
-LATER[ClaimIn] = frozenset({"contiguous", "expires", "queue", "harvest", "from", "shared", "on_override", "dns"})
+    addresses: Annotated[tuple[AddressText, ...], Meta(max_length=MOST_ADDRESSES, description="Exactly these.")] = ()
+    contiguous: Annotated[bool, Meta(description="The addresses of a family are side by side.")] = False
+    queue: Annotated[bool, Meta(description="Where there is no room, wait in order instead.")] = False
+    alias: Annotated[bool, Meta(description="Stand beside what the interface has.")] = False
+    on_override: Annotated[
+        OnOverride | None, Meta(description="What becomes of what the interface has; null: as the network says.")
+    ] = None
+    shared: Annotated[bool, Meta(description="Several interfaces may use it at once.")] = False
+    reservation: Annotated[
+        Reference | None, Meta(description="Id or handle of a reservation of the same project, to use its addresses.")
+    ] = field(name="from", default=None)
+    expires: Annotated[Moment | None, Meta(description="When it is released by itself.")] = None
+    harvest: Harvest = "inherit"
+    tags: Tags = field(default_factory=list)
+    custom: CustomIn = field(default_factory=dict)
 
 
 ClaimState = Literal["pending", "bound", "released"]
@@ -82,8 +115,22 @@ class ClaimOut(msgspec.Struct, kw_only=True):
     """The host that it left, which announces its addresses too, less preferred, until `settles`."""
     settles: datetime | None
     released: datetime | None
+    expires: datetime | None
+    shared: bool
+    queue: bool
+    reservation: str | None = field(name="from")
+    """The reservation whose addresses it uses, by id."""
+    kept: Kept | None
+    """Set where Tenure gave it to a machine by itself: for the machine's `life`, or for a `deployment`."""
+    harvest: Harvest
+    tags: tuple[str, ...]
+    custom: Custom
     revision: int
     addresses: tuple[HeldAddress, ...]
+    displaced: tuple[Displaced, ...]
+    """What became of other addresses by this very call."""
+    effective_by: datetime | None
+    """When names have followed at the latest, where they did not at once."""
 
 
 class ReleaseIn(Input):
@@ -94,24 +141,14 @@ class ReleaseIn(Input):
     project: Reference | None = None
 
 
-class BindIn(Input):
-    """Where a pending claim is used."""
+class ClaimPatch(Patch):
+    """What to say otherwise of a claim; null of `expires`: it does not end by itself."""
 
-    host: Reference
-
-
-Handover = Annotated[
-    int,
-    Meta(ge=0, le=86_400, description="Seconds for which the old host announces kept addresses too.", examples=[30]),
-]
-
-
-class RebindIn(Input):
-    """Where a claim moves to; `renumber` takes addresses near the new host instead of keeping the old ones."""
-
-    host: Reference
-    renumber: bool = False
-    handover: Handover = 30
+    expires: Moment | UnsetType | None = UNSET
+    static: bool | UnsetType = UNSET
+    harvest: Harvest | UnsetType = UNSET
+    tags: Tags | UnsetType = UNSET
+    custom: CustomIn | UnsetType = UNSET
 
 
 EXAMPLE = {"network": "prod", "handle": "nova:7f3c/port-1", "host": "compute-7", "hostname": "vm-17"}
@@ -132,7 +169,17 @@ BOUND = ClaimOut(
     leaving=None,
     settles=None,
     released=None,
+    expires=None,
+    shared=False,
+    queue=False,
+    reservation=None,
+    kept=None,
+    harvest="inherit",
+    tags=(),
+    custom={},
     revision=1,
+    displaced=(),
+    effective_by=None,
     addresses=(
         HeldAddress(
             ip="10.0.3.65",
@@ -145,14 +192,6 @@ BOUND = ClaimOut(
             name="vm-17.prod.example.",
         ),
     ),
-)
-MOVED = msgspec.structs.replace(
-    BOUND,
-    host="compute-8",
-    leaving="compute-7",
-    settles=datetime.fromisoformat("2026-11-24T15:00:30+00:00"),
-    revision=2,
-    addresses=(msgspec.structs.replace(BOUND.addresses[0], title="borrowed"),),
 )
 PENDING = msgspec.structs.replace(BOUND, state="pending", host=None, bound=None, addresses=())
 RELEASED = msgspec.structs.replace(BOUND, state="released", released=BOUND.since, revision=2, addresses=())
@@ -181,8 +220,24 @@ def use_of(asked: ClaimIn, where: str = "") -> ClaimAddresses:
             purpose=asked.purpose,
             static=asked.static,
             defer=asked.defer,
+            addresses=tuple(_spelled(asked.addresses, where + "/addresses")),
+            contiguous=asked.contiguous,
+            queue=asked.queue,
+            alias=asked.alias,
+            on_override=asked.on_override,
+            shared=asked.shared,
+            reservation=asked.reservation,
+            expires=None if asked.expires is None else asked.expires.astimezone(UTC),
+            harvest=asked.harvest,
+            tags=tuple(tags_of(asked.tags)),
+            custom=asked.custom,
         ),
     )
+
+
+def _spelled(addresses: tuple[str, ...], where: str) -> Iterator[str]:
+    for place, text in enumerate(addresses):
+        yield str(parse_address(text, f"{where}/{place}"))
 
 
 async def shown(asked: Asked, holdings: list[Holding]) -> list[ClaimOut]:
@@ -212,14 +267,24 @@ def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str]
         mac=request.mac,
         hostname=request.hostname,
         purpose=request.purpose,
-        static=request.static,
+        static=claim.static,
         since=claim.since,
         bound=claim.bound,
         leaving=leaving,
         settles=claim.settles if leaving else None,
         released=claim.until,
+        expires=claim.expires,
+        shared=request.shared,
+        queue=request.queue,
+        reservation=request.reservation,
+        kept=claim.kept,
+        harvest=claim.harvest,
+        tags=claim.tags,
+        custom=claim.custom,
         revision=claim.revision,
         addresses=holding.addresses,
+        displaced=holding.displaced,
+        effective_by=holding.effective_by,
     )
 
 
@@ -237,7 +302,11 @@ def status_of(holding: Holding) -> int:
     return 201 if holding.created else 200
 
 
-async def _answered(asked: Asked, use: Any, *, status: int | None = 200) -> Response:
+async def answered(asked: Asked, use: Any, *, status: int | None = 200) -> Response:
+    """Have a use decided that answers a holding; the claim as it is then.
+
+    `status`: None: as `status_of` says.
+    """
     reply = await asked.submit(use)
     holding = reply.answer
     assert isinstance(holding, Holding)
@@ -269,7 +338,7 @@ async def create(asked: Asked) -> Response:
     The same handle with the same content gets the same answer (200 instead of 201). On a `clustered` network
     without a host, or with `defer`, the answer is 202 and the claim is pending until it is bound.
     """
-    return await _answered(asked, use_of(asked.body), status=None)
+    return await answered(asked, use_of(asked.body), status=None)
 
 
 @NOUN.operation(
@@ -288,56 +357,22 @@ async def release_by_handle(asked: Asked) -> Response:
     The id says which claim of the handle is meant, so that a late call frees nobody else's.
     """
     body = asked.body
-    return await _answered(asked, ReleaseClaim(claim=body.id, handle=body.handle, project=body.project))
+    return await answered(asked, ReleaseClaim(claim=body.id, handle=body.handle, project=body.project))
 
 
 @NOUN.operation(
-    "POST",
-    "/v1/claims/{claim}/bind",
-    "Bind a pending claim to a host",
-    body=BindIn,
-    example={"host": "compute-7"},
+    "PATCH",
+    "/v1/claims/{claim}",
+    "Change what is said of a claim",
+    body=ClaimPatch,
+    example={"expires": "2026-12-24T15:00:00Z", "tags": ["rack-a"]},
     gives={200: ClaimOut},
-    answers={200: BOUND},
-    refusals=("not_found", "conflict", "exhausted"),
-)
-async def bind(asked: Asked) -> Response:
-    """Decide the addresses of a pending claim near the host. Repeating it gives the same answer."""
-    return await _answered(asked, BindClaim(claim=asked.path("claim"), host=asked.body.host))
-
-
-@NOUN.operation(
-    "POST",
-    "/v1/claims/{claim}/rebind",
-    "Move a claim to another host",
-    body=RebindIn,
-    example={"host": "compute-8", "renumber": False, "handover": 30},
-    gives={200: ClaimOut},
-    answers={200: MOVED},
-    refusals=("not_found", "conflict", "exhausted"),
-)
-async def rebind(asked: Asked) -> Response:
-    """Move a claim. It keeps its addresses as far as the network's boundary allows; else a conflict, or `renumber`.
-
-    For `handover` seconds the host that it leaves announces them too, less preferred; then the hand-over settles by
-    itself. Back at the owner of its block an address is `own` again, and needs no route of its own.
-    """
-    body = asked.body
-    use = RebindClaim(claim=asked.path("claim"), host=body.host, renumber=body.renumber, handover=body.handover)
-    return await _answered(asked, use)
-
-
-@NOUN.operation(
-    "POST",
-    "/v1/claims/{claim}/settle",
-    "End a claim's hand-over",
-    gives={200: ClaimOut},
-    answers={200: msgspec.structs.replace(MOVED, leaving=None, settles=None, revision=3)},
+    answers={200: msgspec.structs.replace(BOUND, tags=("rack-a",), revision=2)},
     refusals=("not_found", "conflict"),
 )
-async def settle(asked: Asked) -> Response:
-    """End a hand-over now: the host that the claim left announces its addresses no longer. Repeatable."""
-    return await _answered(asked, SettleClaim(claim=asked.path("claim")))
+async def change(asked: Asked) -> Response:
+    """Give a claim another end, tags or fields, or say that its address is (or is not) written down by hand."""
+    return await answered(asked, ChangeClaim(claim=asked.path("claim"), changes=asked.body.changes()))
 
 
 @NOUN.operation(
@@ -350,7 +385,7 @@ async def settle(asked: Asked) -> Response:
 )
 async def release(asked: Asked) -> Response:
     """Give the addresses of a claim back; they rest before they are given to anybody else. Repeatable."""
-    return await _answered(asked, ReleaseClaim(claim=asked.path("claim")))
+    return await answered(asked, ReleaseClaim(claim=asked.path("claim")))
 
 
 @NOUN.operation(
@@ -366,7 +401,7 @@ async def delete(asked: Asked) -> Response:
     return gone()
 
 
-class ClaimList(List):
+class ClaimList(LabelledList):
     """Filters; without `state`, all open claims."""
 
     network: Reference | None = None
@@ -375,6 +410,7 @@ class ClaimList(List):
     project: Reference | None = None
     handle: Handle | None = None
     state: ClaimState | None = None
+    kept: Kept | None = None
 
 
 class ClaimQuery(Read):
@@ -393,7 +429,12 @@ def _listed(reads: Reads, query: ClaimList) -> Page[Holding]:
         project=query.project or "",
         handle=query.handle or "",
         state=query.state or "",
+        **_more(query),
     )
+
+
+def _more(query: ClaimList) -> dict[str, Any]:
+    return {name: value for name, value in {"kept": query.kept, **labels_in(query)}.items() if value}
 
 
 @NOUN.operation(

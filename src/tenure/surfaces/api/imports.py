@@ -52,7 +52,7 @@ class ClaimItem(claims.ClaimIn, tag_field="kind", tag="claim"):
     """A claim."""
 
 
-for _shape in (NetworkItem, SubnetItem, ClaimItem):
+for _shape in (NetworkItem, SubnetItem):
     LATER[_shape] = LATER[_shape.__mro__[1]]
 
 SHAPES: dict[str, Any] = {

@@ -13,8 +13,9 @@ from tenure.model.uses import ChangeLocation, CreateLocation, DeleteLocation, Ev
 from tenure.store.interface import Page, Reads
 from tenure.surfaces.api import drains
 from tenure.surfaces.api.backing import Backing
-from tenure.surfaces.api.claims import MOVED, ClaimOut, Handover, shown
+from tenure.surfaces.api.claims import ClaimOut, shown
 from tenure.surfaces.api.inventory import Shelf, location_id, made
+from tenure.surfaces.api.moves import MOVED, Handover
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import AddressText, Input, List, Name, Patch, Reference, Search
 from tenure.surfaces.api.shape import LATER
