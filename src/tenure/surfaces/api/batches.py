@@ -1,32 +1,23 @@
 """Many claims, or many releases, in one call."""
 
-import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from tenure.errors import InvalidValue, KeyReused, TenureError
-from tenure.model.answers import Answer, Answers, Failure, Holding
-from tenure.model.uses import ClaimAddresses, ReleaseClaim, Submission, Together
+from tenure.errors import TenureError
+from tenure.model.answers import Answer, Failure, Holding
+from tenure.model.uses import ClaimAddresses, ReleaseClaim
 from tenure.surfaces.api.bodies import BATCH_LIMIT, decode
 from tenure.surfaces.api.claims import BOUND, EXAMPLE, RELEASED, ClaimIn, ClaimOut, ReleaseIn, shown, status_of, use_of
-from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.problems import REFUSALS, HttpError, Problem, Refusal, problem_of, refusal
+from tenure.surfaces.api.operations import Asked, Noun
+from tenure.surfaces.api.pieces import MOST, each
+from tenure.surfaces.api.problems import HttpError, Problem, Refusal, problem_of
 from tenure.surfaces.api.schemas import Input
 
 NOUN = Noun("claims")
-
-MOST = 10_000
-MOST_ATOMIC = 1_000
-_CHUNK = 256
-"""Items that the writer gets in one piece, so that DHCP goes between them."""
-
-
-_AT_ONCE = 4
-"""Pieces of one batch that wait for the writer: its queue is for others too."""
 
 
 class BatchIn(Input):
@@ -73,7 +64,6 @@ class BatchOut(msgspec.Struct):
     items: list[ItemOut]
 
 
-_UseOfRaw = Callable[[msgspec.Raw, str], ClaimAddresses | ReleaseClaim]
 _ANSWER = BatchOut([ItemOut(status=201, claim=BOUND)])
 
 
@@ -92,7 +82,7 @@ _ANSWER = BatchOut([ItemOut(status=201, claim=BOUND)])
 )
 async def create_many(asked: Asked) -> Response:
     """Make up to 10,000 claims. Each item has its own result or problem, in order; `atomic` is all or nothing."""
-    return await _each(asked, asked.body.claims, "/claims", _claim_of)
+    return await each(asked, asked.body.claims, "/claims", _claim_of, _items, atomic=asked.body.atomic)
 
 
 @NOUN.operation(
@@ -110,7 +100,7 @@ async def create_many(asked: Asked) -> Response:
 )
 async def release_many(asked: Asked) -> Response:
     """Release up to 10,000 claims. Each item has its own result or problem, in order; `atomic` is all or nothing."""
-    return await _each(asked, asked.body.releases, "/releases", _release_of)
+    return await each(asked, asked.body.releases, "/releases", _release_of, _items, atomic=asked.body.atomic)
 
 
 _CLAIM = msgspec.json.Decoder(ClaimIn)
@@ -124,52 +114,6 @@ def _claim_of(raw: msgspec.Raw, where: str) -> ClaimAddresses:
 def _release_of(raw: msgspec.Raw, where: str) -> ReleaseClaim:
     body = decode(bytes(raw), _RELEASE, ReleaseIn, where)
     return ReleaseClaim(claim=body.id, handle=body.handle, project=body.project)
-
-
-async def _each(asked: Asked, raws: list[msgspec.Raw], where: str, use_of_raw: _UseOfRaw) -> Response:
-    if asked.body.atomic:
-        return await _together(asked, raws, where, use_of_raw)
-    gate = asyncio.Semaphore(_AT_ONCE)
-
-    async def chunk(first: int) -> list[_Item]:
-        async with gate:
-            return await _chunk(asked, raws[first : first + _CHUNK], first, use_of_raw)
-
-    chunks = await asyncio.gather(*(chunk(first) for first in range(0, len(raws), _CHUNK)), return_exceptions=True)
-    items: list[_Item] = []
-    for found in chunks:
-        if isinstance(found, BaseException):
-            raise found
-        items += found
-    return answer({"items": items})
-
-
-async def _chunk(asked: Asked, raws: list[msgspec.Raw], first: int, use_of_raw: _UseOfRaw) -> list["_Item"]:
-    refused: dict[int, Refusal] = {}
-    submissions: list[Submission] = []
-    for place, raw in enumerate(raws):
-        try:
-            submissions.append(asked.submission(use_of_raw(raw, ""), item=first + place))
-        except REFUSALS as error:
-            refused[place] = error
-    try:
-        answers = [reply.answer for reply in await asked.submit_all(submissions)]
-    except TenureError as error:  # the whole chunk met it; the others go on
-        return await _items(asked, [refused.get(place, error) for place in range(len(raws))])
-    for each in answers:
-        if isinstance(each, Failure) and each.code == KeyReused.code:
-            raise refusal(each)  # whoever used the key first has it: of this batch nothing was done
-    left = iter(answers)
-    return await _items(asked, [refused.get(place) or next(left) for place in range(len(raws))])
-
-
-async def _together(asked: Asked, raws: list[msgspec.Raw], where: str, use_of_raw: Any) -> Response:
-    if len(raws) > MOST_ATOMIC:
-        raise InvalidValue(f"An atomic batch has at most {MOST_ATOMIC:,} items, not {len(raws):,}.", pointer=where)
-    uses = tuple(use_of_raw(raw, f"{where}/{place}") for place, raw in enumerate(raws))
-    reply = await asked.submit(Together(uses=uses), where)
-    assert isinstance(reply.answer, Answers)
-    return answer({"items": await _items(asked, list(reply.answer.items))}, replayed=reply.replayed)
 
 
 async def _items(asked: Asked, results: list[Any]) -> list["_Item"]:
