@@ -5,42 +5,61 @@ the store reads the ones that a batch's uses want, once for all of them.
 Asking for a key that was not wanted is a bug and raises KeyError.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from tenure.engine.images import Image, Key, net
 from tenure.model.holding import Allocation, Attachment, Claim
 from tenure.model.machines import Interface, Machine
+from tenure.model.observed import Observation
 
 Undo = Callable[[], object]
+
+WARNED_BEFORE: Final = timedelta(days=1)
+"""How long before its end a claim's owner is told of it."""
+
+MOST_QUEUED: Final = 256
+"""How many of those that queue in a network are read at once."""
 
 
 @dataclass(slots=True)
 class Wanted:
     """Keys to read.
 
-    What hangs on them is read too: a claim brings its open allocations and its
-    machine, a pending one the open allocations that carry its hostname, an
-    allocation its claim and attachments, a MAC or a machine its interfaces,
-    an interface its machine, its open allocations and its pending claims, a host its
+    What hangs on them is read too: a claim brings its open allocations, those that stand behind it, its
+    interface and its machine, a pending one the open allocations that carry its hostname, an allocation its
+    claim, that of its lender, that which it stands behind, and its attachments, an address its observation, a MAC
+    or a machine its interfaces, an interface its machine, its open allocations and its pending claims, a host its
     open claims, a machine its open claims and the open allocations that carry its name in lower case.
+    What only hangs on something brings no more than what makes it whole: a claim its open allocations, its
+    interface and its machine, an allocation its attachments.
 
     Attributes:
         handles: (project, handle) of open claims.
         claims: Claim ids, open or closed.
         hostnames: Relative names of open allocations.
         addresses: (vrf id, canonical text) of open allocations, and of the latest closed one still resting.
-        macs: Of open interfaces.
+        macs: Of open interfaces. interfaces: their ids.
+        observed: (vrf id, canonical text) of addresses whose observation is to be read, however old.
         machines: Names or ids of open machines.
         tokens: Names or ids of open tokens.
         hosts: Ids of locations whose open claims are all to be read.
         spread: Ids of subnets of which to read at which hosts their addresses are held.
-        last: (project, handle) of claims that were released: their latest allocation.
+        last: (project, handle) of leases and machines' claims that were released: what the latest held at its end.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
         expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
         settling: How many claims whose hand-over is over at `now` to read.
+        expiring: How many claims to read whose end has come, or is near (`WARNED_BEFORE`) and was not told.
+        naming: How many allocations to read whose name is to follow at `now`.
+        queued: Ids of networks whose claims that wait in order are to be read, the oldest `MOST_QUEUED`.
+        harvest: (network id, unseen before, allowed, limit): claims that may be harvested. They are a machine's for
+            life, neither static nor asked for by name; the machine is not deployed, was not seen since then, nor
+            given the claim since then; and the claim's `harvest`, else the machine's, else `allowed` allows it.
+        renumbering: (subnet id, static, limit): open allocations that a renumbering of the subnet has still to
+            move: no leases, none shelved, none that is being replaced; those of static claims only if `static`.
     """
 
     handles: set[tuple[str, str]] = field(default_factory=set)
@@ -54,20 +73,29 @@ class Wanted:
     spread: set[str] = field(default_factory=set)
     last: set[tuple[str, str]] = field(default_factory=set)
     holders: set[tuple[str, str, str, str]] = field(default_factory=set)
+    interfaces: set[str] = field(default_factory=set)
+    observed: set[tuple[str, str]] = field(default_factory=set)
+    queued: set[str] = field(default_factory=set)
+    harvest: set[tuple[str, datetime, bool, int]] = field(default_factory=set)
+    renumbering: set[tuple[str, bool, int]] = field(default_factory=set)
     expired: int = 0
     settling: int = 0
+    expiring: int = 0
+    naming: int = 0
 
     def add(self, other: "Wanted") -> None:
         """Want what `other` wants too."""
         for name in _KEYS:
             getattr(self, name).update(getattr(other, name))
-        self.expired = max(self.expired, other.expired)
-        self.settling = max(self.settling, other.settling)
+        for name in _MOST:
+            setattr(self, name, max(getattr(self, name), getattr(other, name)))
 
 
 _KEYS = (
     "handles", "claims", "hostnames", "addresses", "macs", "machines", "tokens", "hosts", "spread", "last", "holders",
+    "interfaces", "observed", "queued", "harvest", "renumbering",
 )  # fmt: skip
+_MOST = ("expired", "settling", "expiring", "naming")
 
 
 class Facts:
@@ -79,12 +107,14 @@ class Facts:
     Attributes:
         claims: Claim by id. handles: id of the open claim by (project, handle), or None.
         held: Open allocations of a claim by id. addresses: open allocation by (vrf, ip), or None.
-        named: Open allocations by hostname, then id.
+        named: Open allocations by hostname, then id. behind: Ids of open ones that stand behind a claim.
         attached: Open attachments by allocation id, then interface id.
         interfaces, machines: By id. macs, machine_names: id by MAC and by name, or None.
         ports: Interface ids of a machine. uses: allocation ids of an interface.
         pending: Ids of pending claims of an interface. claimed: ids of open claims of a machine.
-        last: Latest allocation under a handle whose claim was released, where it was wanted.
+        last: Latest allocation under a handle whose claim was released, where it was wanted (of several the IPv4 one).
+        former: All that that claim held at its end, IPv4 first.
+        observations: By (vrf, ip), or None.
         tokens: Open tokens by id. token_names: id by name, or None.
         holders: For each wanted one: the first 20 labels, and how many there are.
         standing: Ids of the open claims of each host that was wanted.
@@ -92,6 +122,12 @@ class Facts:
             many; as they were read.
         expired: Allocation ids of dynamic leases that may be closed.
         settling: Ids of claims whose hand-over may be over.
+        expiring: Ids of claims whose end has come or is near, the earliest end first.
+        naming: Ids of allocations whose name is to follow, the earliest first.
+        queued: Ids of claims that wait in order, by network, the oldest first.
+        harvest: Ids of claims that may be harvested, by network, those unseen longest first.
+        renumbering: Ids of allocations that are to be moved, by subnet, in order of their addresses.
+        left: How many there are of them, by subnet, with those beyond the limit.
         net: What the batch writes so far, one image a key.
     """
 
@@ -102,6 +138,7 @@ class Facts:
         self.allocations: dict[str, Allocation] = {}
         self.addresses: dict[tuple[str, str], Allocation | None] = {}
         self.named: dict[str, dict[str, Allocation]] = {}
+        self.behind: dict[str, dict[str, None]] = {}
         self.attached: dict[str, dict[str, Attachment]] = {}
         self.interfaces: dict[str, Interface] = {}
         self.machines: dict[str, Machine] = {}
@@ -117,28 +154,39 @@ class Facts:
         self.last: dict[tuple[str, str], Allocation] = {}
         self.standing: dict[str, dict[str, None]] = {}
         self.spread: dict[str, dict[str | None, tuple[str, int]]] = {}
+        self.former: dict[tuple[str, str], tuple[Allocation, ...]] = {}
+        self.observations: dict[tuple[str, str], Observation | None] = {}
         self.expired: list[str] = []
         self.settling: list[str] = []
+        self.expiring: list[str] = []
+        self.naming: list[str] = []
+        self.queued: dict[str, list[str]] = {}
+        self.harvest: dict[str, list[str]] = {}
+        self.renumbering: dict[str, list[str]] = {}
+        self.left: dict[str, int] = {}
         self.net: dict[tuple[str, Key], Image] = {}
 
     def want(self, wanted: Wanted) -> None:
         """Make every wanted key known as absent, before the rows that are there are put."""
-        for handle in wanted.handles:
-            self.handles.setdefault(handle, None)
-        for address in wanted.addresses:
-            self.addresses.setdefault(address, None)
-        for hostname in wanted.hostnames:
-            self.named.setdefault(hostname, {})
-        for mac in wanted.macs:
-            self.macs.setdefault(mac, None)
-        for name in wanted.machines:
-            self.machine_names.setdefault(name, None)
-        for name in wanted.tokens:
-            self.token_names.setdefault(name, None)
-        for host in wanted.hosts:
-            self.standing.setdefault(host, {})
-        for subnet in wanted.spread:
-            self.spread.setdefault(subnet, {})
+        _absent(self.handles, wanted.handles)
+        _absent(self.addresses, wanted.addresses)
+        _absent(self.observations, wanted.addresses)
+        _absent(self.observations, wanted.observed)
+        _absent(self.macs, wanted.macs)
+        _absent(self.machine_names, wanted.machines)
+        _absent(self.token_names, wanted.tokens)
+        _empty(self.named, wanted.hostnames, dict)
+        _empty(self.standing, wanted.hosts, dict)
+        _empty(self.spread, wanted.spread, dict)
+        _empty(self.queued, wanted.queued, list)
+        _empty(self.harvest, (network for network, *_ in wanted.harvest), list)
+        _empty(self.renumbering, (subnet for subnet, *_ in wanted.renumbering), list)
+        _empty(self.left, self.renumbering, int)
+
+    def remember(self, handle: tuple[str, str], held: Iterable[Allocation]) -> None:
+        """Know what the latest released claim under a handle held at its end."""
+        self.former[handle] = tuple(sorted(held, key=lambda row: (":" in row.ip, row.ip)))
+        self.last[handle] = self.former[handle][0]
 
     def put(self, table: str, row: Any) -> None:
         """Know a row that the store read."""
@@ -171,7 +219,19 @@ class Facts:
     def _known(self, table: str, key: Key) -> Any:
         if table == "attachments":
             return self.attached.get(key[0], {}).get(key[1])
+        if table == "observations":
+            return self.observations.get((key[0], key[1]))
         return getattr(self, table).get(key[0])
+
+
+def _absent(known: dict[Any, Any], keys: Iterable[Any]) -> None:
+    for key in keys:
+        known.setdefault(key, None)
+
+
+def _empty(known: dict[Any, Any], keys: Iterable[Any], nothing: Callable[[], Any]) -> None:
+    for key in keys:
+        known.setdefault(key, nothing())
 
 
 def _replace(facts: Facts, table: str, old: Any, new: Any) -> None:
@@ -182,8 +242,11 @@ def _replace(facts: Facts, table: str, old: Any, new: Any) -> None:
 
 
 def _put_claim(facts: Facts, claim: Claim) -> None:
+    old = facts.claims.get(claim.id)
     if facts.standing:
-        _stand(facts, facts.claims.get(claim.id), claim)
+        _stand(facts, old, claim)
+    if old is not None:
+        _let_go(facts, old, claim)
     facts.claims[claim.id] = claim
     if claim.request.hostname is not None:
         facts.named.setdefault(claim.request.hostname, {})
@@ -203,6 +266,14 @@ def _put_claim(facts: Facts, claim: Claim) -> None:
             waiting[claim.id] = None
         else:
             waiting.pop(claim.id, None)
+
+
+def _let_go(facts: Facts, old: Claim, new: Claim) -> None:
+    """A claim may go to another machine and interface."""
+    if old.machine is not None and old.machine != new.machine:
+        facts.claimed.get(old.machine, {}).pop(old.id, None)
+    if old.interface is not None and old.interface != new.interface:
+        facts.pending.get(old.interface, {}).pop(old.id, None)
 
 
 def _stand(facts: Facts, old: Claim | None, new: Claim | None) -> None:
@@ -225,15 +296,20 @@ def _forget_claim(facts: Facts, claim: Claim) -> None:
 
 
 def _put_allocation(facts: Facts, row: Allocation) -> None:
+    known = facts.allocations.get(row.id)
     if row.until is not None:
-        _unindex_allocation(facts, row)
+        _unindex_allocation(facts, known or row)
         facts.allocations[row.id] = row
         return
+    if known is not None and (known.hostname, known.behind) != (row.hostname, row.behind):
+        _unindex_allocation(facts, known)
     facts.allocations[row.id] = row
     facts.held.setdefault(row.claim, {})[row.id] = row
     facts.addresses[row.vrf, row.ip] = row
     if row.hostname is not None:
         facts.named.setdefault(row.hostname, {})[row.id] = row
+    if row.behind is not None:
+        facts.behind.setdefault(row.behind, {})[row.id] = None
 
 
 def _unindex_allocation(facts: Facts, row: Allocation) -> None:
@@ -244,6 +320,8 @@ def _unindex_allocation(facts: Facts, row: Allocation) -> None:
         facts.addresses[row.vrf, row.ip] = None
     if row.hostname is not None:
         facts.named.get(row.hostname, {}).pop(row.id, None)
+    if row.behind is not None:
+        facts.behind.get(row.behind, {}).pop(row.id, None)
 
 
 def _put_attachment(facts: Facts, row: Attachment) -> None:
@@ -304,6 +382,14 @@ def _forget_token(facts: Facts, row: Any) -> None:
     facts.token_names[row.id] = None
 
 
+def _put_observation(facts: Facts, row: Observation) -> None:
+    facts.observations[row.vrf, row.ip] = row
+
+
+def _forget_observation(facts: Facts, row: Observation) -> None:
+    facts.observations[row.vrf, row.ip] = None
+
+
 _INDEXES: dict[str, Callable[[Facts, Any], None]] = {
     "claims": _put_claim,
     "allocations": _put_allocation,
@@ -311,6 +397,7 @@ _INDEXES: dict[str, Callable[[Facts, Any], None]] = {
     "interfaces": _put_interface,
     "machines": _put_machine,
     "tokens": _put_token,
+    "observations": _put_observation,
 }
 
 _FORGETS: dict[str, Callable[[Facts, Any], None]] = {
@@ -320,4 +407,5 @@ _FORGETS: dict[str, Callable[[Facts, Any], None]] = {
     "interfaces": _forget_interface,
     "machines": _forget_machine,
     "tokens": _forget_token,
+    "observations": _forget_observation,
 }
