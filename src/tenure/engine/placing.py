@@ -27,11 +27,20 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
         InvalidValue, AlreadyAllocated, Conflict: The address that was named cannot be had.
         Exhausted: There is none.
     """
+    space, number, why = find(draft, claim, version, only=only)
+    record_address(draft, claim, space, number, why, opens=opens)
+
+
+def find(draft: Draft, claim: Claim, version: int, *, only: Space | None = None) -> tuple[Space, int, "Why"]:
+    """The address that `place` would record, after the blocks were taken for it.
+
+    Raises:
+        TenureError: As `place`.
+    """
     network = draft.state.networks[claim.network]
     if claim.request.address is not None:
         space, number = _named(draft, claim, network)
-        record_address(draft, claim, space, number, _placed(draft, claim, space, number), opens=opens)
-        return
+        return space, number, _placed(draft, claim, space, number)
     wish = wish_of(draft, claim.host, network)
     spaces = Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
     view = view_of(draft, wish, spaces)
@@ -40,8 +49,7 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
     if found is None:
         raise _exhausted(draft, claim, network, version, spaces)
     space, number, candidate = found
-    why = Why(network.strategy, candidate.block, candidate.title, tuple(view.looks))
-    record_address(draft, claim, space, number, why, opens=opens)
+    return space, number, Why(network.strategy, candidate.block, candidate.title, tuple(view.looks))
 
 
 class Why:
