@@ -7,7 +7,7 @@ used from one thread at a time for turns, and from any thread for reads.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -15,32 +15,54 @@ from tenure.engine.facts import Facts, Wanted
 from tenure.engine.images import Image
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Range, Subnet, Vrf
-from tenure.model.answers import HeldAddress, Holding, MachineWithInterfaces
 from tenure.model.dnsdata import Zone, ZoneChange
 from tenure.model.events import Entry
-from tenure.model.holding import Allocation, Claim
-from tenure.model.machines import Interface, Machine
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.store.placements import Placements
+from tenure.store.reads import (
+    Custom,
+    Findings,
+    Found,
+    Head,
+    KnownAddress,
+    OwnedBlock,
+    Page,
+    Reads,
+    Remaining,
+    Seen,
+    Tags,
+)
 
-T = TypeVar("T")
-
-Tags = Sequence[str]
-Custom = Sequence[tuple[str, str]]
+__all__ = [
+    "Batch",
+    "Custom",
+    "DataRefused",
+    "Findings",
+    "Found",
+    "Head",
+    "Held",
+    "KeyUse",
+    "KnownAddress",
+    "Named",
+    "OwnedBlock",
+    "Page",
+    "Reads",
+    "Remaining",
+    "Replay",
+    "Seen",
+    "Snapshot",
+    "Span",
+    "Store",
+    "Stray",
+    "Tags",
+    "Tally",
+    "Turn",
+]
 
 
 class DataRefused(Exception):
     """The database refused the data of a batch, a bug: plan it again by halves."""
-
-
-class Head(msgspec.Struct, frozen=True):
-    """The end of the ledger. `batch` is "" and `sequence` 0 while it is empty."""
-
-    epoch: str
-    sequence: int
-    batch: str
-    time: datetime | None
 
 
 class Replay(msgspec.Struct, frozen=True):
@@ -210,238 +232,6 @@ class Turn(Protocol):
         Raises:
             OutcomeUnknown: The connection was lost, or a sync failed, while committing: ask `Store.committed`.
         """
-        ...
-
-
-class Seen(NamedTuple, Generic[T]):
-    """A value, and the head of the ledger in the same snapshot."""
-
-    value: T
-    head: Head
-
-
-class Page(NamedTuple, Generic[T]):
-    """A part of a list; `next` asks for the part after it, and is None at the end."""
-
-    items: list[T]
-    next: str | None
-    head: Head
-
-
-class KnownAddress(NamedTuple):
-    """An address that is held, or rests, and everything that hangs on it."""
-
-    allocation: Allocation
-    claim: Claim
-    held: HeldAddress
-    interfaces: tuple[Interface, ...]
-    """Attached now; for a resting address, those that were attached at its end."""
-    machines: tuple[Machine, ...]
-    """Of the interfaces, and the one that the claim names."""
-
-
-class OwnedBlock(NamedTuple):
-    """A block and how many of its addresses are held."""
-
-    block: Block
-    in_use: int
-
-
-class Remaining(NamedTuple):
-    """What is still somewhere: the oldest claims, at most 20, and how many there are."""
-
-    holdings: list[Holding]
-    total: int
-
-
-class Found(NamedTuple):
-    """A line of a search: `kind` is the noun, `label` what a person calls it."""
-
-    kind: str
-    id: str
-    label: str
-
-
-class Findings(NamedTuple):
-    """What a search understood its words to be (`address`, `prefix`, `mac` or `name`), and what it found."""
-
-    understood_as: str
-    items: list[Found]
-
-
-class Reads(Protocol):
-    """Lists and single things for people and programs, each in one snapshot, from any thread.
-
-    Lists take a cursor (`after`, as `Page.next` gave it; "" from the beginning) and a `limit` of 1 to 1000.
-    Filters are ids unless they say otherwise; an empty or absent filter is none. `q` is a prefix of a name; `tags`
-    and `custom` (names with values as text) must all be there.
-
-    Raises:
-        InvalidValue: The cursor is not one that a page gave, or the limit is out of bounds.
-        StoreUnavailable: The database cannot be reached.
-    """
-
-    def vrfs(self, after: str = "", limit: int = 100, *, q: str = "") -> Page[Vrf]:
-        """Open vrfs, by id."""
-        ...
-
-    def locations(
-        self, after: str = "", limit: int = 100, *, parent: str = "", kind: str = "", q: str = ""
-    ) -> Page[Location]:
-        """Open locations, by id."""
-        ...
-
-    def networks(
-        self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "", tags: Tags = (), custom: Custom = ()
-    ) -> Page[Network]:
-        """Open networks, by id."""
-        ...
-
-    def subnets(
-        self,
-        after: str = "",
-        limit: int = 100,
-        *,
-        network: str = "",
-        vrf: str = "",
-        tags: Tags = (),
-        custom: Custom = (),
-    ) -> Page[Subnet]:
-        """Open subnets, by id."""
-        ...
-
-    def ranges(self, after: str = "", limit: int = 100, *, subnet: str = "") -> Page[Range]:
-        """Open ranges, by id."""
-        ...
-
-    def machines(
-        self,
-        after: str = "",
-        limit: int = 100,
-        *,
-        location: str = "",
-        kind: str = "",
-        state: str = "",
-        q: str = "",
-        tags: Tags = (),
-        custom: Custom = (),
-    ) -> Page[MachineWithInterfaces]:
-        """Open machines with their open interfaces, by id; `state` is that of their lives."""
-        ...
-
-    def claims(
-        self,
-        after: str = "",
-        limit: int = 100,
-        *,
-        network: str = "",
-        host: str = "",
-        machine: str = "",
-        project: str = "",
-        handle: str = "",
-        state: str = "",
-    ) -> Page[Holding]:
-        """Claims with the addresses they hold, by id. `state` is pending, bound or released; else all open ones."""
-        ...
-
-    def addresses(
-        self,
-        after: str = "",
-        limit: int = 100,
-        *,
-        now: datetime,
-        network: str = "",
-        location: str = "",
-        state: str = "",
-        q: str = "",
-    ) -> Page[KnownAddress]:
-        """Addresses by subnet and number; `state` allocated (the default) or cooling (at `now`).
-
-        `location` takes all places below it too. `q` is an address, a prefix, or how a hostname begins.
-        """
-        ...
-
-    def blocks(self, after: str = "", limit: int = 100, *, network: str = "", location: str = "") -> Page[OwnedBlock]:
-        """Open blocks with their use, oldest first."""
-        ...
-
-    def zones(self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "") -> Page[Zone]:
-        """Open zones with their serials, by id."""
-        ...
-
-    def tokens(self, after: str = "", limit: int = 100) -> Page[Token]:
-        """Open tokens, by id."""
-        ...
-
-    def vrf(self, name: str) -> Seen[Vrf | None]:
-        """An open vrf by name or id."""
-        ...
-
-    def location(self, name: str) -> Seen[Location | None]:
-        """An open location by name or id."""
-        ...
-
-    def network(self, name: str) -> Seen[Network | None]:
-        """An open network by name or id."""
-        ...
-
-    def subnet(self, name: str) -> Seen[Subnet | None]:
-        """An open subnet by id or, where only one vrf has it, by its prefix."""
-        ...
-
-    def range(self, name: str) -> Seen[Range | None]:
-        """An open range by id."""
-        ...
-
-    def machine(self, name: str) -> Seen[MachineWithInterfaces | None]:
-        """An open machine by name or id, with its open interfaces."""
-        ...
-
-    def zone(self, name: str) -> Seen[Zone | None]:
-        """An open zone by id or, where only one vrf has it, by name."""
-        ...
-
-    def token(self, name: str) -> Seen[Token | None]:
-        """An open token by name or id."""
-        ...
-
-    def claim(self, name: str) -> Seen[Holding | None]:
-        """A claim by id, open or released, with the addresses it holds."""
-        ...
-
-    def address(self, vrf: str, ip: str, now: datetime) -> Seen[KnownAddress | None]:
-        """Who holds an address; if nobody does, whose it was while it still rests at `now`."""
-        ...
-
-    def remaining(self, *, location: str = "", subnet: str = "") -> Seen[Remaining]:
-        """Open claims at a location and below it, or with an address of a subnet; by id. Cost: linear in them."""
-        ...
-
-    def leaving(self, location: str) -> Seen[Remaining]:
-        """Claims that moved away from a location, or from below it, and whose hand-over still stands; by id.
-
-        Cost: linear in all hand-overs.
-        """
-        ...
-
-    def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Entry]:
-        """The ledger's entries about one address, in order."""
-        ...
-
-    def allocated_event(self, allocation: Allocation) -> Seen[Entry | None]:
-        """The `AddressAllocated` entry that gave an address, for `why`."""
-        ...
-
-    def search(self, q: str, limit: int = 100) -> Seen[Findings]:
-        """Open things by address, prefix, MAC in any spelling, name, handle or id: exact ones, then by beginning."""
-        ...
-
-    def token_by_digest(self, digest: bytes) -> Token | None:
-        """The open token whose secret has this SHA-256."""
-        ...
-
-    def zone_changes(self, zone: str, after: int, limit: int = 1000) -> list[ZoneChange]:
-        """A zone's changes whose ledger sequence is above `after`, in order, at most `limit` of them."""
         ...
 
 
