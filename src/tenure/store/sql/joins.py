@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_network
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import select
@@ -18,6 +18,8 @@ from tenure.store.sql.pages import Snapshot
 
 CLAIM = [t.claims.c[name] for name in r.CLAIM]
 ALLOCATION = [t.allocations.c[name] for name in r.ALLOCATION]
+
+_STANDINGS: Final = ("primary", "alias", "shelved")
 
 _subnet = msgspec.json.Decoder(Subnet).decode
 _network = msgspec.json.Decoder(Network).decode
@@ -72,6 +74,24 @@ def known_addresses(at: Snapshot, allocations: Sequence[Allocation]) -> list[Kno
         ids = dict.fromkeys([*(port.machine for port in interfaces), claim.machine])
         its = tuple(machines[id_] for id_ in ids if id_ in machines)
         found.append(KnownAddress(allocation, claim, held, interfaces, its))
+    return found
+
+
+def held_by_machine(at: Snapshot, machines: Sequence[str]) -> dict[str, list[KnownAddress]]:
+    """What machines hold: under open claims that name them, and on their interfaces; by standing, then by time."""
+    c, a, x, i = t.claims.c, t.allocations.c, t.attachments.c, t.interfaces.c
+    wanted = list(machines)
+    named = select(a.id).join_from(t.claims, t.allocations, a.claim == c.id)
+    named = named.where(c.machine.in_(wanted), c.until.is_(None), a.until.is_(None))
+    used = select(x.allocation).join_from(t.interfaces, t.attachments, x.interface == i.id)
+    used = used.where(i.machine.in_(wanted), i.until.is_(None), x.until.is_(None))
+    query = select(*ALLOCATION).where(a.id.in_(named.union(used)), a.until.is_(None))
+    allocations = [r.allocation_of(row) for row in at.all(query.order_by(a.since, a.address))]
+    found: dict[str, list[KnownAddress]] = {machine: [] for machine in wanted}
+    for known in sorted(known_addresses(at, allocations), key=lambda known: _STANDINGS.index(known.held.standing)):
+        for machine in known.machines:
+            if machine.id in found:
+                found[machine.id].append(known)
     return found
 
 

@@ -1,6 +1,6 @@
 """Lists and single things for people and programs, in SQLAlchemy Core."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from tenure.store.interface import Custom, Findings, KnownAddress, OwnedBlock, P
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
 from tenure.store.sql.connect import Database
-from tenure.store.sql.joins import ALLOCATION, CLAIM, holdings, known_addresses, span, with_interfaces
+from tenure.store.sql.joins import ALLOCATION, CLAIM, held_by_machine, holdings, known_addresses, span, with_interfaces
 from tenure.store.sql.labels import in_state, labelled
 from tenure.store.sql.pages import Snapshot, beginning, bounded, seen
 from tenure.store.sql.search import find
@@ -100,6 +100,11 @@ class SqlReads:
         with self._seen() as at:
             of = lambda rows: with_interfaces(at, [decode(row[0]) for row in rows])  # noqa: E731
             return at.page(query, (t.machines.c.id,), after, limit, of)
+
+    def on_machines(self, machines: Sequence[str]) -> dict[str, list[KnownAddress]]:
+        """What machines hold now."""
+        with self._seen() as at:
+            return held_by_machine(at, machines)
 
     def zones(self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "") -> Page[Zone]:
         """Open zones."""

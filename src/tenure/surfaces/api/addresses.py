@@ -15,7 +15,7 @@ from tenure.store.interface import KnownAddress, Page, Reads, Seen
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.events import EventOut, event_out, vrfs_of
 from tenure.surfaces.api.inventory import id_named, location_id, network_id
-from tenure.surfaces.api.machines import InterfaceOut
+from tenure.surfaces.api.machines import InterfaceOut, interface_out
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import List, Read, Reference, Search
 from tenure.surfaces.api.schemas import Page as PageOut
@@ -134,7 +134,8 @@ async def _show(backing: Backing, known: list[KnownAddress]) -> list[AddressOut]
     names = backing.names
     await names.know(
         vrfs={each.allocation.vrf for each in known},
-        networks={each.claim.network for each in known},
+        networks={each.claim.network for each in known}
+        | {port.network for each in known for port in each.interfaces if port.network is not None},
         locations={each.claim.host for each in known if each.claim.host is not None},
     )
     return [_address_out(each, backing) for each in known]
@@ -154,7 +155,7 @@ def _address_out(known: KnownAddress, backing: Backing) -> AddressOut:
         project=claim.project,
         host=names.locations.get(claim.host or "", claim.host),
         machines=[machine.name for machine in known.machines],
-        interfaces=[InterfaceOut(each.id, each.mac, each.name) for each in known.interfaces],
+        interfaces=[interface_out(each, names.networks) for each in known.interfaces],
         name=held.name,
         block=allocation.block,
         title=allocation.title,
