@@ -8,7 +8,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tenure.engine.buddy import Buddy
 from tenure.engine.gaps import Gaps
-from tenure.engine.pages import FULL, Ends, Occupancy, nth_bit, runs
+from tenure.engine.page import FULL, nth_bit, runs
+from tenure.engine.pages import Ends, Occupancy
 from tenure.engine.tower import Order
 from tenure.net.rangeset import RangeSet
 from tests.engine.test_counting import lines_of

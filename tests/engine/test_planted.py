@@ -8,7 +8,8 @@ from tenure.engine import reducers
 from tenure.engine.blocks import Blocks
 from tenure.engine.draft import Draft
 from tenure.engine.fingerprint import fingerprint
-from tenure.engine.pages import Occupancy, Page
+from tenure.engine.page import Page
+from tenure.engine.pages import Occupancy
 from tenure.engine.state import State
 from tenure.errors import Exhausted
 from tenure.model import events as e

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 
 from tenure.engine.buddy import Buddy
-from tenure.engine.pages import FULL, LOW, PAGE
+from tenure.engine.page import FULL, LOW, PAGE
 from tenure.engine.spans import Spans
 from tenure.model.policy import BlockKind
 from tenure.net.addresses import prefix_text

@@ -5,7 +5,7 @@ from typing import Final
 from tenure.engine.areas import Area, Slice
 from tenure.engine.blocks import Blocks
 from tenure.engine.buddy import Piece
-from tenure.engine.pages import FULL, LOW, PAGE_BITS, free, span
+from tenure.engine.page import FULL, LOW, PAGE_BITS, free, span
 
 LOOKED_AT: Final = 8
 """How many pieces, blocks or pages are looked at for one decision."""

@@ -8,7 +8,8 @@ from collections import OrderedDict
 from datetime import datetime
 
 from tenure.engine.areas import Index, Key, Lenders, Slice, Slices, drop
-from tenure.engine.pages import FULL, LOW, PAGE, PAGE_BITS, Ends, Occupancy, Page, free, lowest_bit, span
+from tenure.engine.page import FULL, LOW, PAGE, PAGE_BITS, Page, free, lowest_bit, span
+from tenure.engine.pages import Ends, Occupancy
 from tenure.engine.spans import Spans
 
 
@@ -172,7 +173,7 @@ class HostBlocks(Occupancy):
         held = busy = 0
         for page in self._over(block):
             held += (page.used & block.mask).bit_count()
-            busy += ((page.used | page.resting) & ~page.closed & block.mask).bit_count()
+            busy += ((page.used | page.resting | page.strange) & ~page.closed & block.mask).bit_count()
         loans = [] if block.loans is None else block.loans.between(block.first, block.last)
         whole = block.size - busy - self.closed.within(block.first, block.last).size
         block.held = held - sum(loan.held for loan in loans)

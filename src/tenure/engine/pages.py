@@ -6,18 +6,26 @@ longer, says so to a `Tower`, which knows the next that is not.
 
 import heapq
 from bisect import bisect_left, bisect_right, insort
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from tenure.engine.gaps import Gaps
+from tenure.engine.page import (
+    FULL,
+    LOW,
+    PAGE,
+    PAGE_BITS,
+    Page,
+    avoided,
+    free,
+    leasable,
+    lowest_bit,
+    nth_bit,
+    runs,
+    span,
+)
 from tenure.engine.tower import Tower
 from tenure.net.rangeset import Pair, RangeSet
-
-PAGE_BITS = 8
-PAGE = 1 << PAGE_BITS
-LOW = PAGE - 1
-FULL = (1 << PAGE) - 1
 
 
 class Ends(list[tuple[datetime, int, str]]):
@@ -35,66 +43,14 @@ class Ends(list[tuple[datetime, int, str]]):
         self.emptied: dict[str, None] = {}
 
 
-class Page:
-    """256 addresses: bit i is the page's i-th address.
-
-    Attributes:
-        used: Held by somebody, leases included.
-        resting: Released and cooling.
-        offered: Offered to a DHCP client lately.
-        closed: Never given by a claim (outside the subnet included).
-        never: Never given by a lease: all but the dynamic ranges, and what is kept within them.
-        worn: Were held once. Memory that may be lost.
-        order: Those of `worn` that are free, by when they became so, the longest first; None while there were none.
-    """
-
-    __slots__ = ("closed", "never", "offered", "order", "resting", "used", "worn")
-
-    def __init__(self, closed: int, never: int) -> None:
-        self.used = 0
-        self.resting = 0
-        self.offered = 0
-        self.closed = closed
-        self.never = never
-        self.worn = 0
-        self.order: OrderedDict[int, None] | None = None
-
-    def wear(self, low: int) -> None:
-        """An address has become free: it is the last to be used again."""
-        self.worn |= 1 << low
-        if self.order is None:
-            self.order = OrderedDict()
-        self.order[low] = None
-        self.order.move_to_end(low)
-
-    def unwear(self, low: int, *, worn: bool) -> None:
-        """An address was not held after all: it is the first to be used again, as it was."""
-        if not worn:
-            self.worn &= ~(1 << low)
-            self.hold(low)
-        elif self.order is not None and low in self.order:
-            self.order.move_to_end(low, last=False)
-
-    def hold(self, low: int) -> None:
-        """An address is free no longer."""
-        if self.order is not None:
-            self.order.pop(low, None)
-
-    def longest_rested(self, mask: int) -> int:
-        """Of some free addresses the lowest that was never held, or else that which has been free longest."""
-        if not mask & ~self.worn:
-            for low in self.order or ():
-                if mask >> low & 1:
-                    return low
-        return lowest_bit(mask & ~self.worn or mask)
-
-
 class Occupancy:
     """What is held and what rests from `first` to `last`, both included.
 
     Attributes:
         name: Id of the subnet, for the heap of ends. width: 32 or 128.
         resting: Ends of rests. woken: Ends that rests would have had, of addresses that are held again all the same.
+        strangers: When what was seen on an address by somebody who does not hold it is too old to count.
+        avoided: Strangers' addresses that are neither closed nor held nor resting: nobody is given them.
         closed: Addresses that no claim is given. unleased: Addresses that no lease is given.
         held: Addresses that somebody holds. in_use, cooling: Held and resting ones that are not closed.
         available: Addresses that a claim could have now.
@@ -109,8 +65,9 @@ class Occupancy:
         self._numbers: list[int] = []
         self.resting: dict[int, datetime] = {}
         self.woken: dict[int, datetime] = {}
+        self.strangers: dict[int, datetime] = {}
         self._ends = ends
-        self.held = self.in_use = self.cooling = 0
+        self.held = self.in_use = self.cooling = self.avoided = 0
         self.available = last - first + 1
         self.closed = RangeSet()
         self.unleased = RangeSet.of((first, last))
@@ -133,7 +90,8 @@ class Occupancy:
                 self._lease_room.mark(number, full=True)
         self.cooling = sum(1 for n in self.resting if n not in closed)
         self.in_use = sum((page.used & ~page.closed).bit_count() for page in self.pages.values())
-        self.available = self.last - self.first + 1 - closed.size - self.in_use - self.cooling
+        self.avoided = sum(avoided(page).bit_count() for page in self.pages.values())
+        self.available = self.last - self.first + 1 - closed.size - self.in_use - self.cooling - self.avoided
         self._turned()
 
     def fill(self, masks: dict[int, int]) -> None:
@@ -146,6 +104,7 @@ class Occupancy:
         """Remember what `old`, the same subnet under another prefix, remembers; `close` must follow."""
         self.pages, self._numbers = old.pages, old._numbers
         self.resting, self.woken, self.held = old.resting, old.woken, old.held
+        self.strangers = old.strangers
 
     def _turned(self) -> None:
         """There is an address available now where there was none, or the other way round."""
@@ -190,7 +149,7 @@ class Occupancy:
         page = self.pages.get(number >> PAGE_BITS)
         if page is None:
             return number not in self.closed
-        return not (page.used | page.resting | page.closed) >> (number & LOW) & 1
+        return bool(free(page) >> (number & LOW) & 1)
 
     def is_used(self, number: int) -> bool:
         """Whether somebody holds this address."""
@@ -206,7 +165,7 @@ class Occupancy:
         if not self.is_dynamic(number):
             return False
         page = self.page(number)
-        return not (page.used | page.resting) >> (number & LOW) & 1
+        return not (page.used | page.resting | page.strange) >> (number & LOW) & 1
 
     def held_between(self, first: int, last: int) -> int:
         """How many addresses from `first` to `last` are held. Cost: linear in the pages there are between them."""
@@ -254,7 +213,7 @@ class Occupancy:
 
     def _busy(self, number: int) -> Iterator[Pair]:
         page, base = self.pages[number], number << PAGE_BITS
-        return ((base + low, base + high) for low, high in runs(page.used | page.resting))
+        return ((base + low, base + high) for low, high in runs(page.used | page.resting | page.strange))
 
     def free_dynamic(self, start: int) -> int | None:
         """A free address of the dynamic ranges that is offered to nobody, from the `start`-th on (any number will do).
@@ -300,7 +259,7 @@ class Occupancy:
         self.held += 1
         if not page.closed & bit:
             self.in_use += 1
-            self._lost(number, page)
+            self._left(number, page)
         if not page.never & bit:
             self._mark_lease(number, page)
         return rest
@@ -315,7 +274,7 @@ class Occupancy:
         self.held -= 1
         if not page.closed & bit:
             self.in_use -= 1
-            self._gained(number, page)
+            self._back(number, page)
         if not page.never & bit:
             self._mark_lease(number, page)
         return self.woken.pop(number, None)
@@ -329,7 +288,7 @@ class Occupancy:
         heapq.heappush(self._ends, (until, number, self.name))
         if not page.closed & bit:
             self.cooling += 1
-            self._lost(number, page)
+            self._left(number, page)
         if not page.never & bit:
             self._mark_lease(number, page)
 
@@ -353,10 +312,52 @@ class Occupancy:
             page.resting &= ~bit
             if not page.closed & bit:
                 self.cooling -= 1
+                self._back(number, page)
+            if not page.never & bit:
+                self._mark_lease(number, page)
+        return until
+
+    def avoid(self, number: int, until: datetime) -> datetime | None:
+        """Somebody who does not hold an address was seen on it: it is given to nobody until then.
+
+        Whoever holds it keeps it. Returns until when that was said before.
+        """
+        before = self.strangers.get(number)
+        self.strangers[number] = until
+        heapq.heappush(self._ends, (until, number, self.name))
+        if before is None:
+            page, bit = self.page(number), 1 << (number & LOW)
+            unused = not (page.used | page.resting | page.closed) & bit
+            page.strange |= bit
+            if unused:
+                self.avoided += 1
+                self._lost(number, page)
+            if not page.never & bit:
+                self._mark_lease(number, page)
+        return before
+
+    def trust(self, number: int) -> datetime | None:
+        """What was seen on an address counts no longer; returns until when it would have."""
+        until = self.strangers.pop(number, None)
+        if until is not None:
+            page, bit = self.pages[number >> PAGE_BITS], 1 << (number & LOW)
+            if avoided(page) & bit:
+                self.avoided -= 1
+            page.strange &= ~bit
+            if free(page) & bit:
                 self._gained(number, page)
             if not page.never & bit:
                 self._mark_lease(number, page)
         return until
+
+    def end(self, number: int, until: datetime) -> None:
+        """What was to last until then for an address is over: its rest, and what was seen on it."""
+        if self.resting.get(number) == until:
+            self.unrest(number)
+        if self.woken.get(number) == until:
+            del self.woken[number]
+        if self.strangers.get(number) == until:
+            self.trust(number)
 
     def worn(self, number: int) -> bool:
         """Whether an address was held before."""
@@ -377,6 +378,20 @@ class Occupancy:
 
     def _mark_lease(self, number: int, page: Page) -> None:
         self._lease_room.mark(number >> PAGE_BITS, full=not leasable(page))
+
+    def _left(self, number: int, page: Page) -> None:
+        """An address that was free, or avoided, is so no longer."""
+        if page.strange >> (number & LOW) & 1:
+            self.avoided -= 1
+        else:
+            self._lost(number, page)
+
+    def _back(self, number: int, page: Page) -> None:
+        """An address is free again, or avoided."""
+        if page.strange >> (number & LOW) & 1:
+            self.avoided += 1
+        else:
+            self._gained(number, page)
 
     def _lost(self, number: int, page: Page) -> None:
         """An address that was free is free no longer."""
@@ -400,50 +415,3 @@ class Occupancy:
             self._room.mark(number >> PAGE_BITS, full=False)
             if self.available == 1:
                 self._turned()
-
-
-def free(page: Page) -> int:
-    """The addresses of a page that a claim could have."""
-    return FULL & ~(page.used | page.resting | page.closed)
-
-
-def leasable(page: Page) -> int:
-    """The addresses of a page that a lease could have, and that are offered to nobody."""
-    return FULL & ~(page.used | page.resting | page.offered | page.never)
-
-
-def span(page: int, first: int, last: int) -> int:
-    """Mask of the addresses of a page from `first` to `last`."""
-    base = page << PAGE_BITS
-    low = max(first - base, 0)
-    high = min(last - base, LOW)
-    return ((1 << (high + 1)) - 1) & ~((1 << low) - 1) if high >= low else 0
-
-
-def runs(mask: int) -> Iterator[Pair]:
-    """The stretches of ones in a mask, as (first, last) bit."""
-    at = 0
-    while mask:
-        zeros = lowest_bit(mask)
-        mask >>= zeros
-        ones = (~mask & mask + 1).bit_length() - 1
-        yield at + zeros, at + zeros + ones - 1
-        mask >>= ones
-        at += zeros + ones
-
-
-def lowest_bit(mask: int) -> int:
-    """Place of the lowest bit of a mask that is not 0."""
-    return (mask & -mask).bit_length() - 1
-
-
-def nth_bit(mask: int, n: int) -> int:
-    """Place of the bit of a page's mask that `n` lower ones precede; there must be one."""
-    at, half = 0, PAGE // 2
-    while half:
-        below = (mask >> at & (1 << half) - 1).bit_count()
-        if n >= below:
-            n -= below
-            at += half
-        half //= 2
-    return at

@@ -2,6 +2,7 @@
 
 from tenure.engine.areas import Slice, Slices
 from tenure.engine.blocks import Blocks, Spent
+from tenure.engine.page import avoided
 from tenure.engine.pages import Ends
 from tenure.engine.rooms import Rooms
 from tenure.engine.spines import Watch
@@ -20,7 +21,7 @@ class Space(Blocks):
         order: Its place among the subnets, by when it was made.
         edges: Addresses that stand for the subnet itself. (`closed` are those, and all that is set aside.)
         loose: Addresses used away from their block's owner, and by which host: each needs a route of its own.
-        in_use + cooling + reserved + available is the capacity.
+        in_use + cooling + reserved + available is the capacity; what is avoided is reserved.
     """
 
     def __init__(self, subnet: Subnet, lengths: Pair, ends: Ends, rooms: Rooms["Space"], order: int) -> None:
@@ -48,13 +49,14 @@ class Space(Blocks):
         return before
 
     def counts(self, block: Slice) -> tuple[int, int, int]:
-        """Held, resting and closed addresses of a block; with the free ones they are all of it."""
-        held = resting = 0
+        """Held, resting, and closed or avoided addresses of a block; with the free ones they are all of it."""
+        held = resting = strange = 0
         for page in self._over(block):
             open_ = block.mask & ~page.closed
             held += (page.used & open_).bit_count()
             resting += (page.resting & open_).bit_count()
-        return held, resting, self.closed.within(block.first, block.last).size
+            strange += (avoided(page) & open_).bit_count()
+        return held, resting, self.closed.within(block.first, block.last).size + strange
 
     def spent(self) -> list[Spent]:
         """What has been put aside."""
@@ -88,8 +90,8 @@ class Space(Blocks):
 
     @property
     def reserved(self) -> int:
-        """Addresses kept for something: gateway, DNS servers, ranges, nested subnets."""
-        return self.closed.size - self.edges.size
+        """Addresses kept for something (gateway, DNS servers, ranges, nested subnets), or used by strangers."""
+        return self.closed.size - self.edges.size + self.avoided
 
     def edges_of(self) -> RangeSet:
         """Network and broadcast address (IPv6: subnet-router anycast), unless they may be given out."""

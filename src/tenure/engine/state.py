@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 from tenure.engine.lengths import block_length, rack_length
 from tenure.engine.offers import Offers
-from tenure.engine.pages import LOW, PAGE_BITS, Ends
+from tenure.engine.page import LOW, PAGE_BITS
+from tenure.engine.pages import Ends
 from tenure.engine.prefixes import Prefixes
 from tenure.engine.reducers import REDUCERS, Undo
 from tenure.engine.rooms import Rooms
