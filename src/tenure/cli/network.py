@@ -6,12 +6,16 @@ from typer import Argument, BadParameter, Context, Option
 
 from tenure.cli.group import changed, example, group, made, offer_delete, offer_show, show_list
 from tenure.cli.options import (
+    CustomFilter,
+    CustomOption,
     DhcpAuthoritative,
     DhcpEnabled,
     DhcpLeaseTime,
     DhcpOption,
     Limit,
     NewName,
+    TagFilter,
+    TagsOption,
     Thing,
     VrfFilter,
     Words,
@@ -52,7 +56,40 @@ RouteBudget = Annotated[
     str | None, Option(metavar="ROUTES", help="Routes that the spine may hold for it; more is a warning.")
 ]
 
-_NULLABLE = ("domain", "route_budget")
+AddressMode = Annotated[
+    str | None, Option(metavar="MODE", help="dhcp (default), static or slaac: how machines learn their addresses.")
+]
+AllocateOn = Annotated[
+    str | None,
+    Option(
+        metavar="WHEN",
+        help="commission, deploy, boot or binding: when machines get addresses by themselves. As the model suggests.",
+    ),
+]
+Interfaces = Annotated[str | None, Option(metavar="WHICH", help="Which of their interfaces do: boot (default) or all.")]
+OnOverride = Annotated[
+    str | None,
+    Option(metavar="WHAT", help="What becomes of an address when another takes its place: shelve, release or keep."),
+]
+Harvests = Annotated[
+    bool | None,
+    Option("--harvest/--no-harvest", help="Whether addresses of unseen machines that are not deployed may be taken."),
+]
+HarvestAfter = Annotated[
+    int | None, Option(metavar="DURATION", parser=seconds, help="Unseen for so long; 30d.", show_default=False)
+]
+HarvestBelow = Annotated[
+    int | None, Option(min=0, metavar="ADDRESSES", help="While fewer are available than this; 0 is never.")
+]
+LowThreshold = Annotated[
+    int | None, Option(min=0, metavar="ADDRESSES", help="Tell when fewer are available than this; 0 is never.")
+]
+Enlist = Annotated[
+    bool | None, Option("--enlist/--no-enlist", help="Whether unknown clients that get a lease become new machines.")
+]
+EnlistLimit = Annotated[int | None, Option(min=0, metavar="COUNT", help="So many a minute and subnet; 60.")]
+
+_NULLABLE = ("domain", "route_budget", "allocate_on")
 
 
 def _fields(given: dict[str, Any], leave: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -97,6 +134,18 @@ def create(
     rack_block_length_v6: RackV6 = None,
     prefer: Prefer = None,
     route_budget: RouteBudget = None,
+    address_mode: AddressMode = None,
+    allocate_on: AllocateOn = None,
+    interfaces: Interfaces = None,
+    on_override: OnOverride = None,
+    harvest: Harvests = None,
+    harvest_after: HarvestAfter = None,
+    harvest_below: HarvestBelow = None,
+    low_threshold: LowThreshold = None,
+    enlist: Enlist = None,
+    enlist_limit: EnlistLimit = None,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
     dhcp_enabled: DhcpEnabled = None,
     dhcp_lease_time: DhcpLeaseTime = None,
     dhcp_authoritative: DhcpAuthoritative = None,
@@ -109,10 +158,17 @@ def create(
 
 
 @app.command("list", cls=Remote, epilog=example("tenure network list"))
-def list_(ctx: Context, vrf: VrfFilter = None, q: Words = None, limit: Limit = None) -> None:
+def list_(
+    ctx: Context,
+    vrf: VrfFilter = None,
+    tag: TagFilter = None,
+    custom: CustomFilter = None,
+    q: Words = None,
+    limit: Limit = None,
+) -> None:
     """List networks."""
     columns = ("name", "vrf", "model", "strategy", "boundary", "domain", "cooldown")
-    show_list(session(ctx), session(ctx).client.networks, columns, limit, vrf=vrf, q=q)
+    show_list(session(ctx), session(ctx).client.networks, columns, limit, vrf=vrf, tag=tag, custom=custom, q=q)
 
 
 @app.command("set", cls=Edit, epilog=example("tenure network set prod --cooldown 10m --no-dhcp-enabled"))
@@ -134,6 +190,18 @@ def set_(
     rack_block_length_v6: RackV6 = None,
     prefer: Prefer = None,
     route_budget: RouteBudget = None,
+    address_mode: AddressMode = None,
+    allocate_on: AllocateOn = None,
+    interfaces: Interfaces = None,
+    on_override: OnOverride = None,
+    harvest: Harvests = None,
+    harvest_after: HarvestAfter = None,
+    harvest_below: HarvestBelow = None,
+    low_threshold: LowThreshold = None,
+    enlist: Enlist = None,
+    enlist_limit: EnlistLimit = None,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
     dhcp_enabled: DhcpEnabled = None,
     dhcp_lease_time: DhcpLeaseTime = None,
     dhcp_authoritative: DhcpAuthoritative = None,
@@ -141,7 +209,7 @@ def set_(
 ) -> None:
     """Change a network; `--domain none` leaves it without names, `--route-budget none` without a budget.
 
-    `none` empties --dhcp-lease-time or a DHCP option.
+    `none` empties --dhcp-lease-time, a DHCP option, --tags or --custom; `--allocate-on none` follows the model again.
     """
     fields = _fields(locals(), leave=("network",))
     changed(session(ctx), session(ctx).client.networks, network, fields)

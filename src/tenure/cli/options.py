@@ -60,6 +60,56 @@ DhcpOption = Annotated[
 ]
 
 
+TagsOption = Annotated[
+    list[str] | None,
+    Option("--tags", metavar="TAG", help="A tag; `none` for none of them. Repeatable.", show_default=False),
+]
+CustomOption = Annotated[
+    list[str] | None,
+    Option(
+        "--custom",
+        metavar="NAME=VALUE",
+        help="A field of your own; a number or yes and no as such; `none` for none of them. Repeatable.",
+        show_default=False,
+    ),
+]
+TagFilter = Annotated[str | None, Option("--tag", metavar="TAG,…", help="Only those with all of these tags.")]
+CustomFilter = Annotated[
+    str | None, Option("--custom", metavar="NAME:VALUE,…", help="Only those with these values of custom fields.")
+]
+
+
+def labels(tags: list[str] | None, custom: list[str] | None) -> dict[str, Any]:
+    """The fields `tags` and `custom` of a body, as far as they were said."""
+    found: dict[str, Any] = {}
+    if tags:
+        found["tags"] = [] if tags == [NONE] else tags
+    if custom:
+        found["custom"] = {} if custom == [NONE] else dict(custom_field(each) for each in custom)
+    return found
+
+
+def custom_field(text: str) -> tuple[str, str | int | float | bool]:
+    """`NAME=VALUE`, where a number, and yes or no, are what they look like."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise BadParameter("write NAME=VALUE", param_hint="--custom")
+    words = {"yes": True, "true": True, "no": False, "false": False}
+    if value in words:
+        return name, words[value]
+    for number in (int, float):
+        if _written(value, number) == value:  # not 007 or nan, which are text
+            return name, number(value)
+    return name, value
+
+
+def _written(value: str, number: type[int] | type[float]) -> str:
+    try:
+        return str(number(value)) if value[-1:].isdigit() else ""
+    except ValueError:
+        return ""
+
+
 def sent(given: Mapping[str, Any], leave: Iterable[str] = (), nullable: Iterable[str] = ()) -> dict[str, Any]:
     """The fields of a body from a command's `locals()`.
 
@@ -72,6 +122,7 @@ def sent(given: Mapping[str, Any], leave: Iterable[str] = (), nullable: Iterable
         for name, value in given.items()
         if value is not None and value != [] and name not in leave and name != "ctx"
     }
+    body |= labels(body.pop("tags", None), body.pop("custom", None))
     dhcp = {name: body.pop(f"dhcp_{name}") for name in _DHCP if f"dhcp_{name}" in body}
     if dhcp:
         body["dhcp"] = _dhcp(dhcp)

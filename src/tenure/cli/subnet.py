@@ -7,12 +7,16 @@ from typer import Argument, Context, Option
 from tenure.cli.drains import offer_drain
 from tenure.cli.group import changed, example, group, made, offer_delete, offer_show, show_list
 from tenure.cli.options import (
+    CustomFilter,
+    CustomOption,
     DhcpAuthoritative,
     DhcpEnabled,
     DhcpLeaseTime,
     DhcpOption,
     Limit,
     NetworkFilter,
+    TagFilter,
+    TagsOption,
     VrfFilter,
     sent,
 )
@@ -43,6 +47,8 @@ def create(
     locations: Locations = None,
     use_all_addresses: UseAll = None,
     reverse: Reverse = None,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
     dhcp_enabled: DhcpEnabled = None,
     dhcp_lease_time: DhcpLeaseTime = None,
     dhcp_authoritative: DhcpAuthoritative = None,
@@ -55,10 +61,18 @@ def create(
 
 
 @app.command("list", cls=Remote, epilog=example("tenure subnet list --network prod"))
-def list_(ctx: Context, network: NetworkFilter = None, vrf: VrfFilter = None, limit: Limit = None) -> None:
+def list_(
+    ctx: Context,
+    network: NetworkFilter = None,
+    vrf: VrfFilter = None,
+    tag: TagFilter = None,
+    custom: CustomFilter = None,
+    limit: Limit = None,
+) -> None:
     """List subnets."""
     columns = ("cidr", "network", "vrf", "gateway", "dns_servers", "locations", "id")
-    show_list(session(ctx), session(ctx).client.subnets, columns, limit, network=network, vrf=vrf)
+    filters = {"network": network, "vrf": vrf, "tag": tag, "custom": custom}
+    show_list(session(ctx), session(ctx).client.subnets, columns, limit, **filters)
 
 
 @app.command("set", cls=Edit, epilog=example("tenure subnet set 10.0.3.0/24 --gateway 10.0.3.254"))
@@ -71,12 +85,17 @@ def set_(
     locations: Locations = None,
     use_all_addresses: UseAll = None,
     reverse: Reverse = None,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
     dhcp_enabled: DhcpEnabled = None,
     dhcp_lease_time: DhcpLeaseTime = None,
     dhcp_authoritative: DhcpAuthoritative = None,
     dhcp_option: DhcpOption = None,
 ) -> None:
-    """Change a subnet; `none` empties --gateway, --dns-servers, --locations, --dhcp-lease-time or a DHCP option."""
+    """Change a subnet.
+
+    `none` empties --gateway, --dns-servers, --locations, --tags, --custom, --dhcp-lease-time or a DHCP option.
+    """
     fields = sent(locals(), leave=("subnet",), nullable=("gateway",))
     for name in ("dns_servers", "locations"):
         if fields.get(name) == ["none"]:

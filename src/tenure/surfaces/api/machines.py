@@ -48,15 +48,15 @@ DuidText = Annotated[
 ]
 
 
-class InterfaceIn(Input):
-    """An interface of a machine; one that is known by its MAC or name keeps its addresses."""
+class InterfaceIn(Patch):
+    """An interface. One that is there, by its MAC, else by its name, keeps its addresses and what is left out here."""
 
     mac: MacText
-    name: InterfaceName = ""
-    duid: DuidText | None = None
-    network: Reference | None = None
-    boot: bool = False
-    allocate: Allocate = "inherit"
+    name: InterfaceName | UnsetType = UNSET
+    duid: DuidText | UnsetType | None = UNSET
+    network: Reference | UnsetType | None = UNSET
+    boot: bool | UnsetType = UNSET
+    allocate: Allocate | UnsetType = UNSET
 
 
 Interfaces = Annotated[list[InterfaceIn], Meta(max_length=256)]
@@ -153,27 +153,29 @@ def use_of(body: MachineIn, where: str = "") -> CreateMachine:
         name=body.name,
         kind=body.kind,
         location=body.location,
-        interfaces=tuple(_interfaces(body.interfaces, where)),
+        interfaces=tuple(NewInterface(**each) for each in _interfaces(body.interfaces, where)),
         harvest=body.harvest,
         tags=tuple(tags_of(body.tags)),
         custom=body.custom,
     )
 
 
-def _interfaces(sent: list[InterfaceIn], where: str) -> list[NewInterface]:
+def _interfaces(sent: list[InterfaceIn], where: str) -> list[dict[str, Any]]:
     return [_interface(each, f"{where}/interfaces/{place}") for place, each in enumerate(sent)]
 
 
-def _interface(sent: InterfaceIn, where: str) -> NewInterface:
-    duid = None if sent.duid is None else parse_duid(sent.duid, where + "/duid")
-    mac = parse_mac(sent.mac, where + "/mac")
-    return NewInterface(mac, sent.name, duid, sent.network, sent.boot, sent.allocate)
+def _interface(sent: InterfaceIn, where: str) -> dict[str, Any]:
+    fields = sent.changes()
+    fields["mac"] = parse_mac(sent.mac, where + "/mac")
+    if isinstance(sent.duid, str):
+        fields["duid"] = parse_duid(sent.duid, where + "/duid")
+    return fields
 
 
 def _change(asked: Asked, name: str) -> ChangeMachine:
     changes = asked.body.changes()
     if asked.body.interfaces is not UNSET:
-        changes["interfaces"] = msgspec.to_builtins(_interfaces(asked.body.interfaces, ""))
+        changes["interfaces"] = _interfaces(asked.body.interfaces, "")
     return ChangeMachine(machine=name, changes=changes)
 
 
