@@ -17,7 +17,7 @@ _VALUES = ("vrfs", "locations", "networks", "ranges", "zones", "names", "relays"
 _COUNTS = ("claims_of", "claims_at", "waiting", "families")
 _ROWS = ("claims", "allocations", "interfaces", "machines", "tokens")
 _IDS = ("handles", "addresses", "macs", "machine_names", "token_names")
-_GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed", "standing")
+_GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed", "standing", "behind")
 
 
 def fingerprint(state: State) -> dict[str, Any]:
@@ -25,6 +25,7 @@ def fingerprint(state: State) -> dict[str, Any]:
     said: dict[str, Any] = {name: dict(getattr(state, name)) for name in _VALUES}
     said.update({name: _without(getattr(state, name), 0) for name in _COUNTS})
     said["strays"] = set(state.strays)
+    said["strangers"] = set(state.strangers)
     said["subnets"] = {id_: of_space(space) for id_, space in state.subnets.items()}
     said["of_network"] = {network: list(ids) for network, ids in state.of_network.items() if ids}
     said["children"] = {place: set(below) for place, below in state.children.items() if below}
@@ -40,6 +41,7 @@ def of_space(space: Space) -> dict[str, Any]:
         "held": {n: page.used for n, page in space.pages.items() if page.used},
         "resting": dict(space.resting),
         "woken": dict(space.woken),
+        "strangers": dict(space.strangers),
         "loose": dict(space.loose),
         "counts": (space.held, space.in_use, space.cooling, space.available, space.capacity, space.reserved),
         "lengths": (space.block_length, space.rack_length),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tenure.model import events as e
+from tenure.model.observed import Observation
 from tenure.net.addresses import number_of
 
 if TYPE_CHECKING:
@@ -149,6 +150,30 @@ def _stands(state: "State", event: e.AddressShelved | e.AddressRestored) -> Undo
     return lambda: space.loosen(number, loose)
 
 
+def _observed(state: "State", event: e.AddressObserved) -> Undo:
+    return _avoided(state, event.observation)
+
+
+def _disputed(state: "State", event: e.AddressDisputed) -> Undo:
+    """The holder keeps it; when it is given back, whoever was seen there may use it still."""
+    return _nothing(state, event) if event.observed is None else _avoided(state, event.observed)
+
+
+def _avoided(state: "State", seen: Observation) -> Undo:
+    space, number = state.subnets[seen.subnet], number_of(seen.ip)
+    worn = space.worn(number)
+    before = space.avoid(number, seen.until)
+
+    def undo() -> None:
+        if before is not None:
+            space.avoid(number, before)
+        else:
+            space.trust(number)
+            space.unwear(number, worn=worn)
+
+    return undo
+
+
 def _nothing(state: "State", event: e.Event) -> Undo:
     return lambda: None
 
@@ -170,7 +195,7 @@ HELD: dict[type, "Callable[[State, Any], Undo]"] = {
     e.AddressNamed: _nothing,
     e.AddressAttached: _nothing,
     e.AddressDetached: _nothing,
-    e.AddressObserved: _nothing,
-    e.AddressDisputed: _nothing,
+    e.AddressObserved: _observed,
+    e.AddressDisputed: _disputed,
     e.LeasePromised: _nothing,
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenure.engine.holding_reducers import HELD
 from tenure.engine.space import Space
+from tenure.engine.strangers import resettle
 from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
 from tenure.model.placement import Block
@@ -132,8 +133,10 @@ def _subnet_created(state: "State", event: e.SubnetCreated) -> Undo:
     space = state.new_space(event.subnet)
     _add(state, space)
     gathered = _gather(state, space)
+    unsettle = resettle(state, space)
 
     def undo() -> None:
+        unsettle()
         _scatter_again(state, space, gathered)
         _remove(state, space)
 
@@ -144,8 +147,10 @@ def _subnet_dropped(state: "State", event: e.SubnetDeleted) -> Undo:
     space = state.subnets[event.subnet.id]
     _remove(state, space)
     scattered = [(number, until, _send_on(state, space, number, until)) for number, until in space.resting.items()]
+    unsettle = resettle(state, space)
 
     def undo() -> None:
+        unsettle()
         for number, _, home in scattered:
             if home is None:
                 state.strays.drop(space.subnet.vrf, space.version, number)
@@ -204,8 +209,10 @@ def _subnet_changed(state: "State", event: e.SubnetChanged) -> Undo:
     resized.adopt(space)
     _swap(state, space, resized, new)
     gathered = _gather(state, resized)
+    unsettle = resettle(state, resized)
 
     def undo() -> None:
+        unsettle()
         _scatter_again(state, resized, gathered)
         _swap(state, resized, space, old)
         for number, until in over:

@@ -73,7 +73,7 @@ LooseRow = tuple[str, int, str]
 
 
 StrayRow = tuple[str, int, int, datetime]
-"""Vrf id, IP version, address, and the end of its rest."""
+"""Vrf id, IP version, address, and the end of its rest, or until when what was seen on it counts."""
 
 
 class Rows(Protocol):
@@ -115,6 +115,9 @@ class Rows(Protocol):
     def strays(self, now: datetime) -> Iterable[StrayRow]:
         """Resting addresses of subnets that are gone."""
 
+    def strangers(self, now: datetime) -> Iterable[StrayRow]:
+        """Addresses on which somebody who does not hold them was seen, as long as that counts."""
+
     def tallies(self) -> Iterable[TallyRow]:
         """Open claims, counted."""
 
@@ -128,7 +131,7 @@ class State:
         families: How many subnets of each version a network has. rooms: Those with an address available.
         claims_of, claims_at: Open claims of a network, and at a location.
         waiting: Addresses that pending claims of (network, version) will need.
-        strays: Rests of addresses whose subnet is gone.
+        strays: Rests of addresses whose subnet is gone. strangers: What was seen on such.
         relays: Location by (circuit id, remote id). names: Ids by (kind, name).
         draining: Ids of locations that say so of themselves.
         spines: How many routes networks with a budget have.
@@ -159,6 +162,7 @@ class State:
         self.waiting: Counter[tuple[str, int]] = Counter()
         self.offers = Offers(self.subnets)
         self.strays = Strays()
+        self.strangers = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}
         self.draining: set[str] = set()
         self.spines = Spines()
@@ -247,17 +251,19 @@ class State:
         return REDUCERS[type(event)](self, event)
 
     def advance(self, now: datetime) -> None:
-        """End the rests and the offers that are over at `now`; time never goes back. Amortized O(log n) for each."""
+        """End the rests, sightings and offers that are over at `now`; time never goes back.
+
+        Cost: amortized O(log n) for each.
+        """
         self._ends.now = max(self._ends.now, now)
         while self._ends and self._ends[0][0] <= now:
             until, number, subnet = heapq.heappop(self._ends)
             space = self.subnets.get(subnet)
             if space is None:
                 self.strays.end(number, until)
-            elif space.resting.get(number) == until:
-                space.unrest(number)
-            elif space.woken.get(number) == until:
-                del space.woken[number]
+                self.strangers.end(number, until)
+            else:
+                space.end(number, until)
         self.offers.expire(now)
 
     @classmethod
@@ -320,6 +326,15 @@ class State:
             else:
                 self.strays.put(vrf, version, number, cooling_until)
                 heapq.heappush(self._ends, (cooling_until, number, ""))
+
+    def _load_strangers(self, rows: Iterable[StrayRow]) -> None:
+        for vrf, version, number, until in rows:
+            home = self.space_at(vrf, version, number)
+            if home is not None:
+                home.avoid(number, until)
+            else:
+                self.strangers.put(vrf, version, number, until)
+                heapq.heappush(self._ends, (until, number, ""))
 
     def _load_tallies(self, rows: Iterable[TallyRow]) -> None:
         for row in rows:

@@ -93,6 +93,7 @@ def described(state: State, now: datetime) -> dict[str, Any]:
         said[f"subnet {id_}"] = space.subnet
         said[f"held of {id_}"] = {number: page.used for number, page in space.pages.items() if page.used}
         said[f"resting of {id_}"] = dict(space.resting)
+        said[f"strangers of {id_}"] = dict(space.strangers)
         said[f"loose of {id_}"] = dict(space.loose)
         said[f"blocks of {id_}"] = {key: (block.owner, block.free) for key, block in space.blocks.items()}
         said[f"rack blocks of {id_}"] = {key: region.owner for key, region in space.regions.items()}
