@@ -5,19 +5,20 @@ import msgspec
 from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
-from tenure.engine.placing import place, room_to_wait
-from tenure.engine.ports import port_for
+from tenure.engine.placing import ALIAS, PRIMARY, place, room_to_wait
+from tenure.engine.ports import Port, port_for
 from tenure.engine.reach import not_draining
 from tenure.engine.space import Space
+from tenure.engine.standing import bring_back, closed, displace, followers, stand_of
 from tenure.engine.state import versions
 from tenure.errors import Conflict, InvalidValue, NotFound, NotPermitted
 from tenure.model import events as e
-from tenure.model.answers import Holding
-from tenure.model.holding import Claim, ClaimRequest
+from tenure.model.answers import Displaced, Holding
+from tenure.model.addressing import Network
+from tenure.model.holding import MACHINES, OWN_PROJECTS, Claim, ClaimRequest
+from tenure.model.machines import Interface
+from tenure.model.policy import Kept, OnOverride
 from tenure.model.uses import BindClaim, ClaimAddresses, ReleaseClaim
-
-LEASES = "dhcp"
-"""Project, and beginning of the handle, of dynamic leases."""
 
 
 def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
@@ -37,20 +38,14 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
         if use.handle is None
         else resolve.plain(use.handle, "/handle", resolve.LONGEST_HANDLE)
     )
-    if handle.startswith(LEASES + ":"):
-        raise InvalidValue("handles that begin with dhcp: are Tenure's own", pointer="/handle")
+    _not_our_own(use.request, handle)
     request = _by_name(draft, resolve.normalized(use.request, draft.state))
     known = draft.facts.handles[request.project, handle] if use.handle is not None else None
     if known is not None:
         return _again(draft, draft.facts.claims[known], request, said=use.request.family is not None)
     not_draining(draft.state, request.host)
-    claim = _begin(draft, handle, request)
-    if _waits(draft, request):
-        room_to_wait(draft, request)
-        draft.record(e.ClaimDeferred(claim=msgspec.structs.replace(claim, bound=None)))
-        return holding(draft, draft.facts.claims[claim.id], created=True)
-    allocate(draft, claim, opens=True)
-    return holding(draft, draft.facts.claims[claim.id], created=True)
+    claim = _begun(draft, handle, request, port_for(draft, request))
+    return _deferred(draft, claim) if _waits(draft, request) else _decided(draft, claim)
 
 
 def bind_claim(use: BindClaim, draft: Draft) -> Holding:
@@ -74,8 +69,8 @@ def bind(draft: Draft, claim: Claim, host: str | None, only: Space | None = None
     """Record that a pending claim is bound, and give it its addresses (those of `only`'s family from there)."""
     bound = msgspec.structs.replace(claim, host=host, bound=draft.moment.now, revision=claim.revision + 1)
     draft.record(e.ClaimBound(claim=bound, before=claim.host))
-    allocate(draft, bound, opens=False, only=only)
-    return holding(draft, draft.facts.claims[claim.id])
+    displaced = allocate(draft, bound, opens=False, only=only)
+    return holding(draft, draft.facts.claims[claim.id], displaced=displaced)
 
 
 def release_claim(use: ReleaseClaim, draft: Draft) -> Holding:
@@ -98,30 +93,89 @@ def release_claim(use: ReleaseClaim, draft: Draft) -> Holding:
     return end(draft, claim, "released")
 
 
-def end(draft: Draft, claim: Claim, reason: str) -> Holding:
-    """Record that a claim ends, with all that it holds."""
-    ended = msgspec.structs.replace(
-        claim, until=draft.moment.now, leaving=None, settles=None, revision=claim.revision + 1
+def give(
+    draft: Draft,
+    interface: Interface,
+    network: Network,
+    *,
+    handle: str,
+    kept: Kept,
+    host: str | None,
+    defer: bool = False,
+    only: Space | None = None,
+    address: str | None = None,
+    reservation: str | None = None,
+    on_override: OnOverride | None = None,
+) -> Holding:
+    """Give an interface what Tenure gives by itself: a claim of its own project, under a handle of its own.
+
+    An open claim under the handle is shown as it is. What it had last under the handle it gets again, if that
+    is available; its own rest does not bar it.
+
+    Args:
+        kept: How long it keeps it.
+        host: Id of the location that it is decided near; None: none is known.
+        defer: It is decided later, when it is bound.
+        only: The subnet that addresses of that version must come from.
+        address: Exactly this one. reservation: Id of an open claim whose addresses it uses.
+        on_override: What becomes of what the interface has; None: as the network says.
+
+    Raises:
+        TenureError: As `claim_addresses`.
+
+    Cost: as of a claim.
+    """
+    known = draft.facts.handles.get((MACHINES, handle))
+    if known is not None:
+        return holding(draft, draft.facts.claims[known])
+    request = ClaimRequest(
+        network=network.id,
+        host=host,
+        machine=draft.facts.machines[interface.machine].name,
+        mac=interface.mac,
+        address=address,
+        project=MACHINES,
+        defer=defer,
+        on_override=on_override,
     )
+    claim = _begun(draft, handle, resolve.normalized(request, draft.state), Port(interface.machine, interface.id), kept)
+    if defer:
+        return _deferred(draft, claim)
+    return _decided(draft, claim, only)
+
+
+def end(draft: Draft, claim: Claim, reason: str, because: str = "") -> Holding:
+    """Record that a claim ends, with all that it holds; what stood behind it comes back.
+
+    `because`: A sentence, where the reason alone does not say why.
+    """
+    ended, waiting = closed(draft, claim), followers(draft, claim)
     if draft.facts.held.get(claim.id):
-        release(draft, ended, reason, closes=True)
+        release(draft, ended, reason, closes=True, because=because)
     else:
         draft.record(e.ClaimReleased(claim=ended))
-    return holding(draft, ended)
+    return holding(draft, ended, displaced=bring_back(draft, waiting))
 
 
-def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = None) -> None:
+def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = None) -> tuple[Displaced, ...]:
     """Record all addresses that a claim asks for (those of `only`'s family from there); `opens`: it begins with them.
+
+    What they replace on the claim's interface is displaced, and answered.
 
     Raises:
         TenureError: As `placing.place`.
     """
     first = opens
+    displaced: tuple[Displaced, ...] = ()
     for version in versions(claim.request.family):
         here = only if only is not None and only.version == version else None
+        stand = stand_of(draft, claim, version)
         for _ in range(claim.request.count):
-            place(draft, claim, version, opens=first, only=here)
+            place(draft, claim, version, opens=first, only=here, stand=stand)
             first = False
+            stand = ALIAS if claim.interface is not None else PRIMARY
+        displaced += displace(draft, claim, version)
+    return displaced
 
 
 def open_claim(draft: Draft, name: str) -> Claim:
@@ -156,8 +210,15 @@ def _again(draft: Draft, claim: Claim, request: ClaimRequest, *, said: bool) -> 
     )
 
 
-def _begin(draft: Draft, handle: str, request: ClaimRequest) -> Claim:
-    port = port_for(draft, request)
+def _not_our_own(request: ClaimRequest, handle: str) -> None:
+    for own in OWN_PROJECTS:
+        if handle.startswith(own + ":"):
+            raise InvalidValue(f"handles that begin with {own}: are Tenure's own", pointer="/handle")
+        if request.project == own:
+            raise InvalidValue(f"project {own} is Tenure's own", pointer="/project")
+
+
+def _begun(draft: Draft, handle: str, request: ClaimRequest, port: Port, kept: Kept | None = None) -> Claim:
     return Claim(
         id=next(draft.moment.ids),
         handle=handle,
@@ -170,7 +231,25 @@ def _begin(draft: Draft, handle: str, request: ClaimRequest) -> Claim:
         machine=port.machine,
         interface=port.interface,
         bound=draft.moment.now,
+        kept=kept,
+        static=request.static,
+        harvest=request.harvest,
+        expires=request.expires,
+        tags=request.tags,
+        custom=request.custom,
     )
+
+
+def _deferred(draft: Draft, claim: Claim) -> Holding:
+    """The claim waits; there is room for it."""
+    room_to_wait(draft, claim.request)
+    draft.record(e.ClaimDeferred(claim=msgspec.structs.replace(claim, bound=None)))
+    return holding(draft, draft.facts.claims[claim.id], created=True)
+
+
+def _decided(draft: Draft, claim: Claim, only: Space | None = None) -> Holding:
+    displaced = allocate(draft, claim, opens=True, only=only)
+    return holding(draft, draft.facts.claims[claim.id], created=True, displaced=displaced)
 
 
 def _waits(draft: Draft, request: ClaimRequest) -> bool:

@@ -9,7 +9,7 @@ from tenure.engine.draft import Draft
 from tenure.engine.leaving import emptied
 from tenure.engine.space import Space
 from tenure.model import events as e
-from tenure.model.answers import HeldAddress, Holding
+from tenure.model.answers import Displaced, HeldAddress, Holding
 from tenure.model.holding import Allocation, Claim
 from tenure.model.placement import Block
 from tenure.model.policy import BlockKind
@@ -18,12 +18,12 @@ from tenure.net.addresses import number_of, prefix_text
 DECLINED_REST = timedelta(hours=24)
 
 
-def holding(draft: Draft, claim: Claim, *, created: bool = False) -> Holding:
-    """A claim and its open addresses, as they are now in this draft."""
+def holding(draft: Draft, claim: Claim, *, created: bool = False, displaced: tuple[Displaced, ...] = ()) -> Holding:
+    """A claim and its open addresses, as they are now in this draft, and what became of others."""
     held = list(draft.facts.held.get(claim.id, {}).values())
     if len(held) > 1:
         held.sort(key=lambda a: (a.length, number_of(a.ip)))
-    return Holding(claim=claim, addresses=tuple([_shown(draft, a) for a in held]), created=created)
+    return Holding(claim=claim, addresses=tuple([_shown(draft, a) for a in held]), created=created, displaced=displaced)
 
 
 def _shown(draft: Draft, allocation: Allocation) -> HeldAddress:
@@ -41,10 +41,19 @@ def _shown(draft: Draft, allocation: Allocation) -> HeldAddress:
         title=allocation.title,
         name=f"{allocation.hostname}.{domain}" if named else None,
         held_until=allocation.held_until,
+        standing=allocation.standing,
     )
 
 
-def release(draft: Draft, claim: Claim, reason: str, *, closes: bool, held: Iterable[Allocation] | None = None) -> None:
+def release(
+    draft: Draft,
+    claim: Claim,
+    reason: str,
+    *,
+    closes: bool,
+    held: Iterable[Allocation] | None = None,
+    because: str = "",
+) -> None:
     """Record that a claim's open addresses are taken back, and that the claim ends with them if `closes`.
 
     `held`: Those of them that are; None for all.
@@ -67,6 +76,7 @@ def release(draft: Draft, claim: Claim, reason: str, *, closes: bool, held: Iter
                 ),
                 attachments=tuple(msgspec.structs.replace(a, until=until) for a in attached.values()),
                 reason=reason,
+                because=because,
                 closes=last,
             )
         )
@@ -86,6 +96,8 @@ def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:
         ends.append(now + timedelta(seconds=network.ttl))
     if allocation.held_until is not None and reason != "returned":
         ends.append(allocation.held_until + timedelta(seconds=draft.moment.clock_margin))
+    if allocation.waits_until is not None:
+        ends.append(allocation.waits_until)
     if reason == "declined":
         ends.append(now + DECLINED_REST)
     latest = max(ends)

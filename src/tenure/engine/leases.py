@@ -10,7 +10,7 @@ from zlib import crc32
 
 import msgspec
 
-from tenure.engine.claims import LEASES, bind, end
+from tenure.engine.claims import bind, end
 from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import DECLINED_REST
@@ -20,7 +20,7 @@ from tenure.engine.resolve import is_hostname
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.answers import Leased, Nothing, Number
-from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
+from tenure.model.holding import LEASES, Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.leases import Client, Lease, LeaseRefused, Place
 from tenure.model.uses import ExpireLeases, LeaseCommit, LeaseDecline, LeaseInform, LeaseOffer, LeaseRelease
 from tenure.net.addresses import number_of, text_of

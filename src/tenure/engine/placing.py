@@ -1,6 +1,7 @@
 """One address for a claim: which subnet, which block, which address; and the refusals when there is none."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from tenure.engine.choosing import choose
 from tenure.engine.draft import Draft
@@ -16,11 +17,24 @@ from tenure.model import events as e
 from tenure.model.addressing import Network
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.placement import ROOT, Look
-from tenure.model.policy import reach_of
+from tenure.model.policy import Standing, reach_of
 from tenure.net.addresses import number_of, text_of
 
 
-def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space | None = None) -> None:
+class Stand(NamedTuple):
+    """How an allocation stands to others of its interface, and behind which claim (its id)."""
+
+    standing: Standing = "primary"
+    behind: str | None = None
+
+
+PRIMARY: Final = Stand()
+ALIAS: Final = Stand("alias")
+
+
+def place(
+    draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space | None = None, stand: Stand = PRIMARY
+) -> None:
     """Record one address of one version for a claim, with the blocks that had to be taken for it.
 
     Raises:
@@ -28,7 +42,7 @@ def place(draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space 
         Exhausted: There is none.
     """
     space, number, why = find(draft, claim, version, only=only)
-    record_address(draft, claim, space, number, why, opens=opens)
+    record_address(draft, claim, space, number, why, opens=opens, stand=stand)
 
 
 def find(draft: Draft, claim: Claim, version: int, *, only: Space | None = None) -> tuple[Space, int, "Why"]:
@@ -40,7 +54,7 @@ def find(draft: Draft, claim: Claim, version: int, *, only: Space | None = None)
     network = draft.state.networks[claim.network]
     if claim.request.address is not None:
         space, number = _named(draft, claim, network)
-        return space, number, _placed(draft, claim, space, number)
+        return space, number, placed(claim, space, number)
     wish = wish_of(draft, claim.host, network)
     spaces = Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
     view = view_of(draft, wish, spaces)
@@ -64,7 +78,9 @@ class Why:
         self.looks = looks
 
 
-def record_address(draft: Draft, claim: Claim, space: Space, number: int, why: Why, *, opens: bool) -> None:
+def record_address(
+    draft: Draft, claim: Claim, space: Space, number: int, why: Why, *, opens: bool, stand: Stand = PRIMARY
+) -> None:
     """Record that a claim has an address, with its name and its interface."""
     now = draft.moment.now
     allocation = Allocation(
@@ -78,6 +94,8 @@ def record_address(draft: Draft, claim: Claim, space: Space, number: int, why: W
         hostname=name_for(draft, claim),
         block=why.block,
         title=why.title,
+        standing=stand.standing,
+        behind=stand.behind,
     )
     attachment = None
     if claim.interface is not None:
@@ -278,13 +296,13 @@ def _kept_for(space: Space, number: int) -> str:
     return "lies in a nested subnet"
 
 
-def _placed(draft: Draft, claim: Claim, space: Space, number: int) -> Why:
-    """How an address that was asked for by name lies to the blocks."""
+def placed(claim: Claim, space: Space, number: int, strategy: str = "explicit") -> Why:
+    """How an address that no strategy of blocks chose lies to the blocks; `strategy`: who did choose it."""
     block = space.block_at(number)
     if block is None:
-        return Why("explicit", None, None)
+        return Why(strategy, None, None)
     title = "own" if block.owner == (claim.host or ROOT) else "borrowed"
-    return Why("explicit", block.text, title)
+    return Why(strategy, block.text, title)
 
 
 def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, spaces: Iterable[Space]) -> Exhausted:

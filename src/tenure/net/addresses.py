@@ -69,6 +69,11 @@ def width(version: int) -> int:
     return _WIDTHS[version]
 
 
+def version_of(text: str) -> int:
+    """4 or 6: the version of a canonical text, which is trusted to be one."""
+    return 6 if ":" in text else 4
+
+
 def address_of(version: int, number: int) -> Address:
     """The address with this number."""
     return IPv4Address(number) if version == 4 else IPv6Address(number)
