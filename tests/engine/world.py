@@ -16,8 +16,9 @@ from tenure.engine.wants import wanted
 from tenure.errors import TenureError
 from tenure.model import uses as u
 from tenure.model.events import Event
-from tenure.model.holding import Allocation, Claim, ClaimRequest
+from tenure.model.holding import ClaimRequest
 from tenure.net.addresses import number_of
+from tests.engine.reading import Reading
 
 START = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -100,7 +101,7 @@ class Tables:
         hosts = {claim.id: claim.host for claim in self.open("claims")}
         for row in self.open("allocations"):
             host = hosts[row.claim]
-            if host is not None and not row.lease and row.title not in ("own", "new"):
+            if host is not None and not row.lease and row.title not in ("own", "new") and row.standing != "shelved":
                 yield row.subnet, number_of(row.ip), host
 
     def tallies(self) -> Iterator[Tally]:
@@ -110,92 +111,16 @@ class Tables:
             found[claim.network, claim.host, claim.bound is None, request.family or "v4", request.count] += 1
         return (Tally(*key, number) for key, number in found.items())
 
+    def strangers(self, now: datetime) -> Iterator[tuple[str, int, datetime]]:
+        for seen in self.all("observations"):
+            if seen.claim is None and seen.until > now:
+                yield seen.subnet, number_of(seen.ip), seen.until
+
     # What the engine wants by key
 
     def facts(self, want: Wanted, now: datetime) -> Facts:
-        """Rows by key and all that hangs on them, as `Wanted` says."""
-        facts = Facts()
-        facts.want(want)
-        ports = [i for i in self.all("interfaces") if i.mac in want.macs]
-        machines = {m.id for m in self.all("machines") if {m.id, m.name} & want.machines} | {p.machine for p in ports}
-        claims = {c.id: c for c in self.all("claims") if c.id in want.claims}
-        claims |= {c.id: c for c in self.open("claims") if (c.project, c.handle) in want.handles}
-        claims |= {c.id: c for c in self.open("claims") if c.host in want.hosts}
-        settling = [c for c in self.open("claims") if c.settles is not None and c.settles <= now]
-        settling = sorted(settling, key=lambda c: c.settles)[: want.settling]
-        claims |= {c.id: c for c in settling}
-        machines |= {c.machine for c in claims.values() if c.machine is not None}
-        ports = [i for i in self.all("interfaces") if i.machine in machines]
-        mine = {p.id for p in ports}
-        for claim in self.open("claims"):
-            if claim.machine in machines or (claim.bound is None and claim.interface in mine):
-                claims[claim.id] = claim
-        names = want.hostnames | {m.name.lower() for m in self.all("machines") if m.id in machines}
-        names |= {c.request.hostname for c in claims.values() if c.request.hostname is not None}
-        worn = {a.allocation for a in self.open("attachments") if a.interface in mine}
-        expired = sorted(
-            (a for a in self.open("allocations") if a.lease and a.held_until < now), key=lambda a: a.held_until
-        )[: want.expired]
-        late = {a.id for a in expired}
-        held = [
-            a
-            for a in self.open("allocations")
-            if a.hostname in names or a.id in worn | late or (a.vrf, a.ip) in want.addresses
-        ]
-        claims |= {c.id: c for c in self.all("claims") if c.id in {a.claim for a in held}}
-        held += [a for a in self.open("allocations") if a.claim in claims and a not in held]
-        self._fill(facts, machines, claims, held)
-        facts.expired = [a.id for a in expired]
-        facts.settling = [c.id for c in settling]
-        self._spread(facts, want)
-        self._last(facts, want)
-        self._holders(facts, want)
-        return facts
-
-    def _fill(self, facts: Facts, machines: set[str], claims: dict[str, Claim], held: list[Allocation]) -> None:
-        machines |= {c.machine for c in claims.values() if c.machine is not None}
-        for machine in self.all("machines"):
-            if machine.id in machines:
-                facts.put("machines", machine)
-        for port in self.all("interfaces"):
-            if port.machine in machines:
-                facts.put("interfaces", port)
-        for claim in claims.values():
-            facts.put("claims", claim)
-        for allocation in held:
-            facts.put("allocations", allocation)
-        here = {a.id for a in held}
-        for attachment in self.open("attachments"):
-            if attachment.allocation in here:
-                facts.put("attachments", attachment)
-
-    def _spread(self, facts: Facts, want: Wanted) -> None:
-        hosts = {claim.id: claim.host for claim in self.open("claims")}
-        for row in sorted(self.open("allocations"), key=lambda a: number_of(a.ip)):
-            if row.subnet in want.spread:
-                known = facts.spread[row.subnet]
-                first, count = known.get(hosts[row.claim], (row.ip, 0))
-                known[hosts[row.claim]] = first, count + 1
-
-    def _last(self, facts: Facts, want: Wanted) -> None:
-        closed = {c.id: (c.project, c.handle) for c in self.all("claims") if c.until is not None}
-        for row in sorted((a for a in self.all("allocations") if a.until is not None), key=lambda a: a.until):
-            if closed.get(row.claim) in want.last:
-                facts.last[closed[row.claim]] = row
-
-    def _holders(self, facts: Facts, want: Wanted) -> None:
-        for kind, id_, first, last in want.holders:
-            labels = []
-            if kind == "subnet":
-                low, high = number_of(first) if first else 0, number_of(last) if last else 1 << 128
-                held = [a for a in self.open("allocations") if a.subnet == id_ and low <= number_of(a.ip) <= high]
-                labels = [a.ip for a in held]
-            elif kind == "network":
-                labels = ["claim " + c.handle for c in self.open("claims") if c.network == id_]
-            elif kind == "location":
-                labels = ["claim " + c.handle for c in self.open("claims") if c.host == id_]
-                labels += ["machine " + m.name for m in self.all("machines") if m.location == id_]
-            facts.holders[kind, id_, first, last] = (labels[:20], len(labels))
+        """Rows by key and all that hangs on them, as `Wanted` says and a store reads them."""
+        return Reading(self, want, now).facts
 
 
 class World:
