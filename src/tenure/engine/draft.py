@@ -6,20 +6,23 @@ second address of a claim, the second claim of a batch) sees it. A refusal
 unwinds what was reduced; nothing of a refused use remains.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from tenure.engine.facts import Facts, Undo
 from tenure.engine.images import images
+from tenure.errors import TenureError
 from tenure.model.answers import Answer
 from tenure.model.events import Event
 from tenure.model.uses import Submission
 
 if TYPE_CHECKING:
     from tenure.engine.state import State
+
+T = TypeVar("T")
 
 
 class Moment(msgspec.Struct):
@@ -63,11 +66,28 @@ class Draft:
         self._undo.extend(self.facts.reduce(images(event)))
         self.events.append(event)
 
+    def attempt(self, step: Callable[[], T]) -> T:
+        """What `step` answers; if it is refused, what it recorded is taken back, and nothing before that.
+
+        Raises:
+            TenureError: As `step`.
+        """
+        undoable, told = len(self._undo), len(self.events)
+        try:
+            return step()
+        except TenureError:
+            self._unwind_to(undoable)
+            del self.events[told:]
+            raise
+
     def unwind(self) -> None:
         """Make state and facts as they were before the draft. Idempotent."""
-        while self._undo:
-            self._undo.pop()()
+        self._unwind_to(0)
         self.events.clear()
+
+    def _unwind_to(self, depth: int) -> None:
+        while len(self._undo) > depth:
+            self._undo.pop()()
 
 
 class Plan(msgspec.Struct):
