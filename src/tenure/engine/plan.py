@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tenure.engine import capacity, claims, inventory, leases, machines, moves, subnets, tend
+from tenure.engine import capacity, claims, inventory, leases, lifecycle, machines, moves, subnets, tend
 from tenure.engine.draft import Draft, Moment, Plan
 from tenure.engine.facts import Facts
 from tenure.engine.state import State
@@ -77,6 +77,12 @@ _PLANNERS: dict[type, Callable[[Any, Draft], Any]] = {
     u.CreateMachine: machines.create_machine,
     u.ChangeMachine: machines.change_machine,
     u.DeleteMachine: machines.delete_machine,
+    u.CommissionMachine: lifecycle.commission_machine,
+    u.ReadyMachine: lifecycle.ready_machine,
+    u.DeployMachine: lifecycle.deploy_machine,
+    u.ReleaseMachine: lifecycle.release_machine,
+    u.RetireMachine: lifecycle.retire_machine,
+    u.SeeMachine: lifecycle.see_machine,
     u.ClaimAddresses: claims.claim_addresses,
     u.BindClaim: claims.bind_claim,
     u.RebindClaim: moves.rebind_claim,

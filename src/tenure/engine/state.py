@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Protocol
 
+from tenure.engine.enlist import Enlisted
 from tenure.engine.lengths import block_length, rack_length
 from tenure.engine.offers import Offers
 from tenure.engine.page import LOW, PAGE_BITS
@@ -130,6 +131,7 @@ class State:
         children: Location ids below a location (`None`: the top). of_network: Subnet ids of a network.
         families: How many subnets of each version a network has. rooms: Those with an address available.
         claims_of, claims_at: Open claims of a network, and at a location.
+        enlisted: How many machines lately were, on each subnet.
         waiting: Addresses that pending claims of (network, version) will need.
         strays: Rests of addresses whose subnet is gone. strangers: What was seen on such.
         relays: Location by (circuit id, remote id). names: Ids by (kind, name).
@@ -161,6 +163,7 @@ class State:
         self.claims_at: Counter[str] = Counter()
         self.waiting: Counter[tuple[str, int]] = Counter()
         self.offers = Offers(self.subnets)
+        self.enlisted = Enlisted()
         self.strays = Strays()
         self.strangers = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}

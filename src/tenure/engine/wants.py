@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+from tenure.engine.enlist import enlisted_name
 from tenure.engine.facts import Wanted
 from tenure.engine.leases import lease_handle
 from tenure.engine.moves import MOST_EVACUATED
@@ -15,7 +16,7 @@ from tenure.engine.state import State
 from tenure.engine.stretches import covered, holders_key, left_out, whole
 from tenure.errors import InvalidValue
 from tenure.model import uses as u
-from tenure.net.addresses import Prefix, parse_prefix
+from tenure.net.addresses import Prefix, parse_address, parse_prefix
 from tenure.net.identifiers import parse_mac
 from tenure.net.rangeset import Pair
 
@@ -101,8 +102,19 @@ def _change_machine(found: Wanted, use: u.ChangeMachine, state: State) -> None:
             _mac(found, entry["mac"])
 
 
-def _delete_machine(found: Wanted, use: u.DeleteMachine, state: State) -> None:
+def _machine(found: Wanted, use: Any, state: State) -> None:
     found.machines.add(use.machine)
+
+
+def _deploy_machine(found: Wanted, use: u.DeployMachine, state: State) -> None:
+    found.machines.add(use.machine)
+    if use.reservation is not None:
+        found.claims.add(use.reservation)
+        found.handles.add((use.project, use.reservation))
+    if use.address is not None:
+        with suppress(InvalidValue):
+            address = str(parse_address(use.address, "/address"))
+            found.addresses.update((vrf, address) for vrf in state.vrfs)
 
 
 def _holders(kind: str, field: str) -> Callable[[Wanted, Any, State], None]:
@@ -182,6 +194,13 @@ def _offer(found: Wanted, use: u.LeaseOffer | u.LeaseCommit, state: State) -> No
         found.hostnames.add(use.client.hostname.lower())
 
 
+def _commit(found: Wanted, use: u.LeaseCommit, state: State) -> None:
+    _offer(found, use, state)
+    name = enlisted_name(use.client.mac)
+    found.machines.add(name)
+    found.hostnames.add(name)
+
+
 def _lease(found: Wanted, use: Any, state: State) -> None:
     found.macs.add(use.client.mac)
     if use.place.link is None:
@@ -214,7 +233,13 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.Together: _together,
     u.CreateMachine: _create_machine,
     u.ChangeMachine: _change_machine,
-    u.DeleteMachine: _delete_machine,
+    u.DeleteMachine: _machine,
+    u.CommissionMachine: _machine,
+    u.ReadyMachine: _machine,
+    u.DeployMachine: _deploy_machine,
+    u.ReleaseMachine: _machine,
+    u.RetireMachine: _machine,
+    u.SeeMachine: _machine,
     u.DeleteNetwork: _holders("network", "network"),
     u.DeleteLocation: _holders("location", "location"),
     u.DeleteSubnet: _holders("subnet", "subnet"),
@@ -224,7 +249,7 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.ChangeRange: _change_range,
     u.DeleteRange: _delete_range,
     u.LeaseOffer: _offer,
-    u.LeaseCommit: _offer,
+    u.LeaseCommit: _commit,
     u.LeaseRelease: _lease,
     u.LeaseDecline: _lease,
     u.LeaseInform: _lease,

@@ -1,0 +1,381 @@
+"""What commissioning, deploying, releasing and retiring a machine does to its addresses.
+
+What a machine is given by itself is a claim of the project `machine`, one an interface. When that is decided,
+and how long it is kept, its network says (`Network.decided`):
+
+    decided      given by                                        taken back by
+    commission   ready; deploy, if it is missing then            retire
+    deploy       deploy                                          release, retire
+    boot         the first DISCOVER of a deployed machine        release, retire
+    binding      deploy, at a host that is known;                release, retire
+                 else pending until it is bound
+
+An interface is given one if its network is known, if `allocate` or else the network's `interfaces` says so, and if it
+has none there: neither a primary address nor a claim that waits for one. So a step gives what is missing (an
+interface that is new, or was plugged in since; what was harvested) and changes nothing that is there, and to repeat
+it gives what has been missing since, or records nothing. A step happens as a whole or not at all.
+
+Cost of a step: O(1) amortized for each interface and each address that the machine holds, whatever others there are.
+"""
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from tenure.engine import resolve
+from tenure.engine.claims import end, give
+from tenure.engine.draft import Draft
+from tenure.engine.holdings import holding
+from tenure.engine.machines import home_handle, machine_named, shown
+from tenure.engine.overriding import Override, repeated, wanted_override
+from tenure.engine.reach import draining, not_draining
+from tenure.engine.space import Space
+from tenure.errors import Conflict, InvalidValue, TenureError
+from tenure.model import events as e
+from tenure.model.addressing import Network
+from tenure.model.answers import Displaced, MachineWithInterfaces
+from tenure.model.holding import MACHINES, Allocation, Claim
+from tenure.model.machines import Interface, Machine
+from tenure.model.policy import AllocateOn, MachineState
+from tenure.model.uses import (
+    CommissionMachine,
+    DeployMachine,
+    ReadyMachine,
+    ReleaseMachine,
+    RetireMachine,
+    SeeMachine,
+)
+from tenure.net.addresses import number_of
+
+SEEN_AGAIN: Final = timedelta(hours=1)
+"""How long after it was seen a machine is not said to be seen again."""
+
+_AT_READY: Final[frozenset[AllocateOn]] = frozenset({"commission"})
+_AT_DEPLOY: Final[frozenset[AllocateOn]] = frozenset({"commission", "deploy", "binding"})
+_AT_BOOT: Final[frozenset[AllocateOn]] = frozenset({"boot"})
+
+_NEXT: Final[dict[MachineState, str]] = {
+    "new": "commission it first",
+    "commissioning": "say first that it is ready",
+    "ready": "deploy it first",
+    "deployed": "release it first",
+}
+
+
+def commission_machine(use: CommissionMachine, draft: Draft) -> MachineWithInterfaces:
+    """Begin to commission a machine that is new, or ready (again: what it has, it keeps).
+
+    Raises:
+        NotFound: There is no such machine.
+        Conflict: It is a device, deployed or retired.
+    """
+    machine = _living(draft, use.machine)
+    if machine.lifecycle != "commissioning":
+        _after(machine, "commissioned", ("new", "ready"))
+        _enter(draft, machine, "commissioning", e.MachineCommissioned)
+    return _told(draft, machine)
+
+
+def ready_machine(use: ReadyMachine, draft: Draft) -> MachineWithInterfaces:
+    """A machine passed commissioning: it gets the addresses that are decided then.
+
+    Repeated on a ready machine, it gives those that are missing, and changes none that is there.
+
+    Raises:
+        NotFound, Conflict: As `commission_machine`.
+        Exhausted: There is no address for an interface: facts `interface` and `network`. Nothing is given then.
+    """
+    machine = _living(draft, use.machine)
+    if machine.lifecycle != "ready":
+        _after(machine, "made ready", ("new", "commissioning"))
+        _enter(draft, machine, "ready", e.MachineReadied)
+    _give_missing(draft, machine, _AT_READY, _home_host(draft, machine))
+    return _told(draft, machine)
+
+
+def deploy_machine(use: DeployMachine, draft: Draft) -> MachineWithInterfaces:
+    """Give a ready machine to its user, with the addresses that are decided then, and those that are missing.
+
+    `reservation` or `address` replaces what the boot interface has, as `on_override` says, until the machine is
+    released. Where nothing is missing but what they bring, nothing else is given. The same deployment repeated gives
+    what is missing; another one is a Conflict.
+
+    Raises:
+        NotFound: There is no such machine, host or reservation.
+        NotPermitted: The reservation is another project's.
+        InvalidValue: `host` is no host; the address is in no subnet of the boot interface's network.
+        Conflict: The machine is not ready, or is deployed otherwise; the place is draining; a name is taken.
+        AlreadyAllocated, Exhausted: An address cannot be had: facts `interface` and `network`. Nothing is given then.
+    """
+    machine = _living(draft, use.machine)
+    host = _host(draft, machine, use.host)
+    override = wanted_override(draft, use, _boot_interface(draft, machine))
+    if machine.lifecycle != "deployed":
+        _after(machine, "deployed", ("ready",))
+        _enter(draft, machine, "deployed", e.MachineDeployed)
+    elif repeated(draft, machine, override):
+        override = None
+    brought = {override.interface.id} if override is not None and override.suffices else set[str]()
+    _give_missing(draft, machine, _AT_DEPLOY, host, but=brought)
+    return _told(draft, machine, () if override is None else _override(draft, override, host))
+
+
+def release_machine(use: ReleaseMachine, draft: Draft) -> MachineWithInterfaces:
+    """Take a deployed machine back: what it was given for the deployment goes, what that displaced comes back.
+
+    Raises:
+        NotFound: There is no such machine.
+        Conflict: It is a device, retired, or was never deployed.
+    """
+    machine = _living(draft, use.machine)
+    if machine.lifecycle == "ready":
+        return _told(draft, machine)
+    _after(machine, "released", ("deployed",))
+    _enter(draft, machine, "ready", e.MachineReleased)
+    return _told(
+        draft, machine, _end(draft, [c for c in _claims(draft, machine) if c.kept == "deployment"], "released")
+    )
+
+
+def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
+    """End a machine's life: every claim of it ends, whoever asked for it, and it gets nothing by itself any more.
+
+    Its interfaces stay known until it is deleted, and use nothing: shared addresses are taken off them.
+
+    Raises:
+        NotFound: There is no such machine.
+        Conflict: It is a device.
+    """
+    machine = machine_named(draft, use.machine)
+    if machine.lifecycle == "retired":
+        return _told(draft, machine)
+    _living(draft, use.machine)
+    _enter(draft, machine, "retired", e.MachineRetired)
+    displaced = _end(draft, _claims(draft, machine), "retired")
+    for interface in _interfaces(draft, machine):
+        _take_off(draft, interface)
+    return _told(draft, machine, displaced)
+
+
+def see_machine(use: SeeMachine, draft: Draft) -> MachineWithInterfaces:
+    """Say that a machine, of any kind, was seen using its network; recorded once an hour at most.
+
+    Raises:
+        NotFound: There is no such machine.
+        InvalidValue: `at` is still to come.
+    """
+    machine = machine_named(draft, use.machine)
+    at = use.at or draft.moment.now
+    if at > draft.moment.now:
+        raise InvalidValue("it cannot have been seen at a time that is still to come", pointer="/at")
+    seen(draft, machine.id, at)
+    return _told(draft, machine)
+
+
+def seen(draft: Draft, machine_id: str, at: datetime) -> None:
+    """Record that a machine was seen, unless that was known for the hour before `at`.
+
+    Its revision stays: nobody who changes the machine is in the way of its being seen.
+    """
+    machine = draft.facts.machines[machine_id]
+    if machine.seen is None or at - machine.seen >= SEEN_AGAIN:
+        draft.record(e.MachineSeen(machine=msgspec.structs.replace(machine, seen=at)))
+
+
+def at_boot(draft: Draft, interface: Interface, space: Space, host: str | None) -> Allocation | None:
+    """The address that a deployed machine is given at its first DISCOVER where `allocate_on` is `boot`; else None.
+
+    Args:
+        space: The subnet that it was seen on; the address is of it.
+        host: Location that it was seen at, or None.
+    """
+    machine = draft.facts.machines[interface.machine]
+    here = interface.network == space.subnet.network and machine.lifecycle == "deployed"
+    if not here or not space.available or space.subnet.draining or draining(draft.state, host):
+        return None
+    network = _lacking(draft, interface, _AT_BOOT, _booting(draft, machine))
+    if network is None:
+        return None
+    given = _give(draft, interface, network, host, only=space)
+    held = draft.facts.held[given.id].values()
+    return min((a for a in held if a.subnet == space.subnet.id), key=lambda a: number_of(a.ip), default=None)
+
+
+def _living(draft: Draft, name: str) -> Machine:
+    """A machine that has a life, and is in the middle of it."""
+    machine = machine_named(draft, name)
+    if machine.lifecycle is None:
+        raise Conflict(f"{machine.name} is a device: it has no lifecycle", machine=machine.name, kind=machine.kind)
+    if machine.lifecycle == "retired":
+        raise Conflict(
+            f"machine {machine.name} is retired; delete it, and make it anew", machine=machine.name, state="retired"
+        )
+    return machine
+
+
+def _after(machine: Machine, step: str, states: tuple[MachineState, ...]) -> None:
+    """Refuse a step that another must come before."""
+    state = machine.lifecycle
+    if state is not None and state not in states:
+        raise Conflict(
+            f"machine {machine.name} is {state}, and cannot be {step}: {_NEXT[state]}",
+            machine=machine.name,
+            state=state,
+            allowed=list(states),
+        )
+
+
+def _enter(draft: Draft, machine: Machine, state: MachineState, event: type[e.MachineReadied]) -> None:
+    resolve.matching(machine.revision, draft.asked.if_match)
+    now = msgspec.structs.replace(machine, state=state, revision=machine.revision + 1)
+    draft.record(event(machine=now))
+
+
+def _told(draft: Draft, machine: Machine, displaced: tuple[Displaced, ...] = ()) -> MachineWithInterfaces:
+    """A machine as it is now, with all that it holds."""
+    now = shown(draft, draft.facts.machines[machine.id])
+    held = tuple([holding(draft, claim) for claim in _claims(draft, machine)])
+    return msgspec.structs.replace(now, holdings=held, displaced=displaced)
+
+
+def _claims(draft: Draft, machine: Machine) -> list[Claim]:
+    """A machine's open claims, what came first before what displaced it."""
+    claims = [draft.facts.claims[claim] for claim in draft.facts.claimed.get(machine.id, ())]
+    return sorted(claims, key=lambda claim: (claim.since, claim.handle, claim.id))
+
+
+def _interfaces(draft: Draft, machine: Machine) -> list[Interface]:
+    """A machine's interfaces, the first made first."""
+    return [draft.facts.interfaces[port] for port in sorted(draft.facts.ports.get(machine.id, ()))]
+
+
+def _booting(draft: Draft, machine: Machine) -> list[str]:
+    """Ids of the interfaces that a machine boots from: those that say so, else the first."""
+    ports = _interfaces(draft, machine)
+    return [port.id for port in ports if port.boot] or [port.id for port in ports[:1]]
+
+
+def _boot_interface(draft: Draft, machine: Machine) -> Interface | None:
+    return next((draft.facts.interfaces[port] for port in _booting(draft, machine)), None)
+
+
+def _home_host(draft: Draft, machine: Machine) -> str | None:
+    """A machine's own location, if that is a host."""
+    place = None if machine.location is None else draft.state.locations[machine.location]
+    return place.id if place is not None and place.kind == "host" else None
+
+
+def _host(draft: Draft, machine: Machine, named: str | None) -> str | None:
+    """Where a machine is deployed: the host named, else its own."""
+    if named is None:
+        return _home_host(draft, machine)
+    place = resolve.location(draft.state, named)
+    resolve.only_host(place)
+    return place.id
+
+
+def _give_missing(
+    draft: Draft, machine: Machine, at: frozenset[AllocateOn], host: str | None, but: Collection[str] = ()
+) -> None:
+    """Give each interface, `but` these, the address that it lacks."""
+    boots = _booting(draft, machine)
+    for interface in _interfaces(draft, machine):
+        network = None if interface.id in but else _lacking(draft, interface, at, boots)
+        if network is not None:
+            defer = network.decided == "binding" and host is None
+            _give(draft, interface, network, host, defer=defer)
+
+
+def _lacking(draft: Draft, interface: Interface, at: frozenset[AllocateOn], boots: list[str]) -> Network | None:
+    """The network in which an interface should have an address that is decided `at` this step, and has none."""
+    network = draft.state.networks.get(interface.network or "")
+    if network is None or network.decided not in at or interface.allocate == "never":
+        return None
+    if interface.allocate == "inherit" and network.interfaces == "boot" and interface.id not in boots:
+        return None
+    return None if _has_one(draft, interface, network) else network
+
+
+def _has_one(draft: Draft, interface: Interface, network: Network) -> bool:
+    """Whether an interface has a primary address in a network, or a claim that will bring one."""
+    facts = draft.facts
+    if facts.handles.get((MACHINES, home_handle(interface.id))) is not None:
+        return True
+    waiting = (facts.claims[claim] for claim in facts.pending.get(interface.id, ()))
+    if any(c.network == network.id and not c.request.alias and not c.request.shared for c in waiting):
+        return True
+    worn = (facts.allocations[a] for a in facts.uses.get(interface.id, ()) if a in facts.allocations)
+    primary = (a for a in worn if a.standing == "primary" and not a.lease)
+    return any(draft.state.subnets[a.subnet].subnet.network == network.id for a in primary)
+
+
+def _give(
+    draft: Draft,
+    interface: Interface,
+    network: Network,
+    host: str | None,
+    *,
+    defer: bool = False,
+    only: Space | None = None,
+) -> Claim:
+    """Give an interface an address by itself."""
+    try:
+        not_draining(draft.state, host)
+        return give(
+            draft,
+            interface,
+            network,
+            handle=home_handle(interface.id),
+            kept="life" if network.decided == "commission" else "deployment",
+            host=host,
+            defer=defer,
+            only=only,
+        ).claim
+    except TenureError as error:
+        raise _blamed(draft, error, interface, network) from error
+
+
+def _override(draft: Draft, override: Override, host: str | None) -> tuple[Displaced, ...]:
+    """Let the boot interface use another address for this deployment."""
+    try:
+        not_draining(draft.state, host)
+        return give(
+            draft,
+            override.interface,
+            override.network,
+            handle=override.handle,
+            kept="deployment",
+            host=host,
+            address=override.address,
+            reservation=override.reservation,
+            on_override=override.on_override,
+        ).displaced
+    except TenureError as error:
+        raise _blamed(draft, error, override.interface, override.network) from error
+
+
+def _blamed(draft: Draft, error: TenureError, interface: Interface, network: Network) -> TenureError:
+    """The same refusal, of the step as a whole, that says for which interface there was no address."""
+    machine = draft.facts.machines[interface.machine].name
+    said = f"interface {interface.mac} of {machine} gets no address in network {network.name}: {error.message}"
+    return type(error)(said, **{**error.facts, "interface": interface.mac, "network": network.name})
+
+
+def _end(draft: Draft, claims: list[Claim], reason: str) -> tuple[Displaced, ...]:
+    """End claims one after another; what became of other addresses, those of `claims` left out."""
+    ended = {claim.id for claim in claims}
+    told: list[Displaced] = []
+    for claim in claims:
+        told += end(draft, draft.facts.claims[claim.id], reason).displaced
+    return tuple([each for each in told if each.claim not in ended])
+
+
+def _take_off(draft: Draft, interface: Interface) -> None:
+    """Take the addresses of others' claims, which are shared, off an interface."""
+    for id_ in list(draft.facts.uses.get(interface.id, ())):
+        allocation = draft.facts.allocations[id_]
+        off = msgspec.structs.replace(draft.facts.attached[id_][interface.id], until=draft.moment.now)
+        claim = draft.facts.claims[allocation.claim]
+        draft.record(e.AddressDetached(claim=claim, allocation=allocation, attachment=off))
