@@ -178,15 +178,15 @@ class Asked:
         finally:
             del keys[key]
 
-    async def submit(self, use: Use, where: str = "") -> Reply:
+    async def submit(self, use: Use, where: str = "", item: int = 0) -> Reply:
         """Have one use decided; its reply is no failure.
 
-        `where` leads the pointer of a refusal that names an item of `Together`.
+        `where` leads the pointer of a refusal that names an item of `Together`; `item` is its place in a batch.
 
         Raises:
             TenureError: The writer refused it.
         """
-        (reply,) = await self.submit_all([self.submission(use)])
+        (reply,) = await self.submit_all([self.submission(use, item)])
         if isinstance(reply.answer, Failure):
             raise _placed(refusal(reply.answer), where)
         return reply
