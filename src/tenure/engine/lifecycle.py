@@ -18,7 +18,7 @@ it gives what has been missing since, or records nothing. A step happens as a wh
 Cost of a step: O(1) amortized for each interface and each address that the machine holds, whatever others there are.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -134,9 +134,8 @@ def release_machine(use: ReleaseMachine, draft: Draft) -> MachineWithInterfaces:
         return _told(draft, machine)
     _after(machine, "released", ("deployed",))
     _enter(draft, machine, "ready", e.MachineReleased)
-    return _told(
-        draft, machine, _end(draft, [c for c in _claims(draft, machine) if c.kept == "deployment"], "released")
-    )
+    given = [claim for claim in _claims(draft, machine) if claim.kept == "deployment"]
+    return _told(draft, machine, _end(draft, given, "released"))
 
 
 def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
@@ -227,7 +226,7 @@ def _after(machine: Machine, step: str, states: tuple[MachineState, ...]) -> Non
         )
 
 
-def _enter(draft: Draft, machine: Machine, state: MachineState, event: type[e.MachineReadied]) -> None:
+def _enter(draft: Draft, machine: Machine, state: MachineState, event: Callable[..., e.Event]) -> None:
     resolve.matching(machine.revision, draft.asked.if_match)
     now = msgspec.structs.replace(machine, state=state, revision=machine.revision + 1)
     draft.record(event(machine=now))
