@@ -130,11 +130,12 @@ class Reading:
     def _renumbering(self) -> None:
         claims = {claim.id: claim for claim in self.claims}
         replaced = {a.replaces for a in self.allocations}
-        for subnet, static, limit in sorted(self.want.renumbering):
+        for subnet, static, promised, limit in sorted(self.want.renumbering):
             rows = [a for a in self.allocations if a.subnet == subnet and not a.lease and a.standing != "shelved"]
             rows = [a for a in rows if a.id not in replaced and (static or not claims[a.claim].static)]
-            self.facts.renumbering[subnet] = self._first("allocations", rows, lambda a: number_of(a.ip), limit)
             self.facts.left[subnet] = len(rows)
+            rows = [a for a in rows if a.held_until is None or a.held_until <= promised]
+            self.facts.renumbering[subnet] = self._first("allocations", rows, lambda a: number_of(a.ip), limit)
 
     def _what_hangs_on_claims(self) -> None:
         claims = self.facts.claims.keys()

@@ -111,10 +111,10 @@ class Tables:
             found[claim.network, claim.host, claim.bound is None, request.family or "v4", request.count] += 1
         return (Tally(*key, number) for key, number in found.items())
 
-    def strangers(self, now: datetime) -> Iterator[tuple[str, int, datetime]]:
+    def strangers(self, now: datetime) -> Iterator[tuple[str, int, int, datetime]]:
         for seen in self.all("observations"):
-            if seen.claim is None and seen.until > now:
-                yield seen.subnet, number_of(seen.ip), seen.until
+            if seen.until > now:
+                yield seen.vrf, 6 if ":" in seen.ip else 4, number_of(seen.ip), seen.until
 
     # What the engine wants by key
 

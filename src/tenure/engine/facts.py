@@ -58,8 +58,9 @@ class Wanted:
         harvest: (network id, unseen before, allowed, limit): claims that may be harvested. They are a machine's for
             life, neither static nor asked for by name; the machine is not deployed, was not seen since then, nor
             given the claim since then; and the claim's `harvest`, else the machine's, else `allowed` allows it.
-        renumbering: (subnet id, static, limit): open allocations that a renumbering of the subnet has still to
-            move: no leases, none shelved, none that is being replaced; those of static claims only if `static`.
+        renumbering: (subnet id, static, promised, limit): open allocations that a renumbering of the subnet has still
+            to move: no leases, none shelved, none that is being replaced; those of static claims only if `static`;
+            and none whose DHCP promise lasts longer than till `promised`.
     """
 
     handles: set[tuple[str, str]] = field(default_factory=set)
@@ -77,7 +78,7 @@ class Wanted:
     observed: set[tuple[str, str]] = field(default_factory=set)
     queued: set[str] = field(default_factory=set)
     harvest: set[tuple[str, datetime, bool, int]] = field(default_factory=set)
-    renumbering: set[tuple[str, bool, int]] = field(default_factory=set)
+    renumbering: set[tuple[str, bool, datetime, int]] = field(default_factory=set)
     expired: int = 0
     settling: int = 0
     expiring: int = 0
@@ -127,7 +128,7 @@ class Facts:
         queued: Ids of claims that wait in order, by network, the oldest first.
         harvest: Ids of claims that may be harvested, by network, those unseen longest first.
         renumbering: Ids of allocations that are to be moved, by subnet, in order of their addresses.
-        left: How many there are of them, by subnet, with those beyond the limit.
+        left: How many there are of them, by subnet, with those beyond the limit and those promised for longer.
         net: What the batch writes so far, one image a key.
     """
 
