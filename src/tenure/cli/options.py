@@ -103,11 +103,11 @@ def custom_field(text: str) -> tuple[str, str | int | float | bool]:
     return name, value
 
 
-def _written(value: str, number: type[int] | type[float]) -> str:
+def _written(value: str, number: type[int] | type[float]) -> str | None:
     try:
-        return str(number(value)) if value[-1:].isdigit() else ""
+        return str(number(value)) if value[-1:].isdigit() else None
     except ValueError:
-        return ""
+        return None
 
 
 def sent(given: Mapping[str, Any], leave: Iterable[str] = (), nullable: Iterable[str] = ()) -> dict[str, Any]:
