@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from tenure.engine.facts import MOST_QUEUED, WARNED_BEFORE, Facts, Wanted
-from tenure.model.holding import OWN_PROJECTS, Claim
+from tenure.engine.machines import home_handle
+from tenure.model.holding import MACHINES, OWN_PROJECTS, Claim
 from tenure.model.machines import Machine
 from tenure.net.addresses import number_of
 
@@ -162,11 +163,16 @@ class Reading:
     def _last(self) -> None:
         closed = [c for c in self.rows.all("claims") if c.until is not None and c.project in OWN_PROJECTS]
         latest = {(c.project, c.handle): c for c in sorted(closed, key=lambda c: (c.until, c.id))}
-        for handle in self.want.last & latest.keys():
+        for handle in (self.want.last | self._homes()) & latest.keys():
             claim = latest[handle]
             held = [a for a in self.rows.all("allocations") if a.claim == claim.id and a.until == claim.until]
             if held:
                 self.facts.remember(handle, held)
+
+    def _homes(self) -> set[tuple[str, str]]:
+        named, facts = self.want.homes, self.facts
+        ports = (i for i in facts.interfaces.values() if {i.mac, i.machine, facts.machines[i.machine].name} & named)
+        return {(MACHINES, home_handle(port.id)) for port in ports}
 
     def _holders(self) -> None:
         for kind, id_, first, last in self.want.holders:

@@ -48,6 +48,8 @@ class Wanted:
         hosts: Ids of locations whose open claims are all to be read.
         spread: Ids of subnets of which to read at which hosts their addresses are held.
         last: (project, handle) of leases and machines' claims that were released: what the latest held at its end.
+        homes: Names or ids of machines, or MACs, of whose interfaces to read `last` too: what they were given by
+            themselves before.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
         expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
@@ -73,6 +75,7 @@ class Wanted:
     hosts: set[str] = field(default_factory=set)
     spread: set[str] = field(default_factory=set)
     last: set[tuple[str, str]] = field(default_factory=set)
+    homes: set[str] = field(default_factory=set)
     holders: set[tuple[str, str, str, str]] = field(default_factory=set)
     interfaces: set[str] = field(default_factory=set)
     observed: set[tuple[str, str]] = field(default_factory=set)
@@ -94,7 +97,7 @@ class Wanted:
 
 _KEYS = (
     "handles", "claims", "hostnames", "addresses", "macs", "machines", "tokens", "hosts", "spread", "last", "holders",
-    "interfaces", "observed", "queued", "harvest", "renumbering",
+    "homes", "interfaces", "observed", "queued", "harvest", "renumbering",
 )  # fmt: skip
 _MOST = ("expired", "settling", "expiring", "naming")
 

@@ -106,8 +106,13 @@ def _machine(found: Wanted, use: Any, state: State) -> None:
     found.machines.add(use.machine)
 
 
-def _deploy_machine(found: Wanted, use: u.DeployMachine, state: State) -> None:
+def _step(found: Wanted, use: Any, state: State) -> None:
     found.machines.add(use.machine)
+    found.homes.add(use.machine)
+
+
+def _deploy_machine(found: Wanted, use: u.DeployMachine, state: State) -> None:
+    _step(found, use, state)
     if use.reservation is not None:
         found.claims.add(use.reservation)
         found.handles.add((use.project, use.reservation))
@@ -190,6 +195,7 @@ def _between(found: Wanted, space: Space, stretches: Iterable[Pair]) -> None:
 def _offer(found: Wanted, use: u.LeaseOffer | u.LeaseCommit, state: State) -> None:
     _lease(found, use, state)
     found.last.update(found.handles)
+    found.homes.add(use.client.mac)
     if use.client.hostname is not None:
         found.hostnames.add(use.client.hostname.lower())
 
@@ -235,7 +241,7 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.ChangeMachine: _change_machine,
     u.DeleteMachine: _machine,
     u.CommissionMachine: _machine,
-    u.ReadyMachine: _machine,
+    u.ReadyMachine: _step,
     u.DeployMachine: _deploy_machine,
     u.ReleaseMachine: _machine,
     u.RetireMachine: _machine,

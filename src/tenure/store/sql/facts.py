@@ -12,7 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from tenure.engine.facts import Facts, Wanted
+from tenure.engine.machines import home_handle
 from tenure.model.access import Token
+from tenure.model.holding import MACHINES
 from tenure.model.machines import Interface, Machine
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
@@ -55,7 +57,7 @@ class Reading:
         self._spread(wanted.spread)
         self._tokens(wanted.tokens)
         self._claims(wanted)
-        self._last(wanted.last)
+        self._last(wanted.last | self._homes(wanted.homes))
         self._machines_of_claims()
         self._allocations(wanted)
         self._holders(wanted.holders)
@@ -102,6 +104,13 @@ class Reading:
         )
         for project, handle, *row in self._rows(statement, ["project text", "handle text"], wanted):
             self._facts.last[str(project), str(handle)] = r.allocation_of(tuple(row))
+
+    def _homes(self, named: set[str]) -> set[tuple[str, str]]:
+        """The handles under which the interfaces of these machines, or with these MACs, are given addresses."""
+        facts = self._facts
+        ports = (port for port in facts.interfaces.values() if named and port.machine in facts.machines)
+        mine = (p for p in ports if {p.mac, p.machine, facts.machines[p.machine].name} & named)
+        return {(MACHINES, home_handle(port.id)) for port in mine}
 
     def _tokens(self, named: set[str]) -> None:
         tokens = "SELECT t.body FROM {k} CROSS JOIN tokens t WHERE t.until IS NULL AND "
