@@ -9,7 +9,7 @@ from tenure.client import requests
 from tenure.client.attempts import Attempts
 from tenure.client.problems import AnswerLost, Unreachable, error_of, result_of
 from tenure.client.requests import LONG, Noun, present
-from tenure.client.shapes import BatchItem, Claim, Event, Found, Ready
+from tenure.client.shapes import BatchItem, Claim, Event, Found, Ready, Renumbering
 from tenure.client.wire import Request, Response, Transport
 from tenure.errors import Conflict, NotFound
 
@@ -109,8 +109,31 @@ class Locations(Drainable):
         return cast(list[Claim], self._client.change("POST", path, body, seconds=LONG, **how)["claims"])
 
 
+class Networks(Things):
+    """Networks."""
+
+    def harvest(self, name: str, limit: int = 256, **how: Any) -> dict[str, Any]:
+        """Take back what was given to machines that were not seen for long: `taken`, `available`, `wanted`."""
+        path = self._path(name, "harvest")
+        return cast(dict[str, Any], self._client.change("POST", path, {"limit": limit}, seconds=LONG, **how))
+
+
 class Subnets(Drainable):
     """Subnets, each by its id or, where only one has it, by its prefix."""
+
+    def renumber(self, name: str, to: str, fields: Mapping[str, Any] = {}, **how: Any) -> Renumbering:
+        """Begin to replace a subnet's addresses by those of `to`; `fields`: `wave`, `lease_time`, …"""
+        body = {"to": self._client.subnet_id(to), **fields}
+        return cast(Renumbering, self._client.change("POST", self._path(name, "renumber"), body, **how))
+
+    def steer(self, name: str, act: Literal["stop", "resume", "cancel"], **how: Any) -> Renumbering:
+        """Stop a renumbering, resume or cancel it; repeatable."""
+        return cast(Renumbering, self._client.change("POST", self._path(name, "renumber", act), None, **how))
+
+    def renumbering(self, name: str, wait: int | None = None) -> Renumbering:
+        """How far a renumbering is; with `wait`, as soon as it is over or after 1 to 60 seconds."""
+        query = {"wait": wait and f"{wait}s"}
+        return cast(Renumbering, self._client.send(requests.read(self._path(name, "renumber"), 90.0, **query)))
 
     def _path(self, name: str, *verb: str) -> str:
         return requests.path_of(self.noun, self._client.subnet_id(name), *verb)
@@ -207,6 +230,29 @@ class Addresses(Things):
         """Why an address was given to its holder."""
         return self._client.read(requests.path_of(self.noun, ip, "why"), vrf=vrf)
 
+    def reassign(self, ip: str, fields: Mapping[str, Any], *, vrf: str | None = None, **how: Any) -> Claim:
+        """Give an address to an `interface`, `machine` or `claim`, or its holder another `address`; one of them.
+
+        Other fields: `on_override`, `static_acknowledged`, `dns`.
+        """
+        return self._act("POST", ip, "reassign", dict(fields), vrf, **how)
+
+    def rename(self, ip: str, hostname: str | None, *, vrf: str | None = None, **how: Any) -> Claim:
+        """Call an address otherwise; None: by its machine's name, or none."""
+        return self._act("PATCH", ip, "", {"hostname": hostname}, vrf, **how)
+
+    def attach(self, ip: str, interface: str, *, vrf: str | None = None, **how: Any) -> Claim:
+        """Let an interface (MAC or id) use an address; repeatable."""
+        return self._act("POST", ip, "attach", {"interface": interface}, vrf, **how)
+
+    def detach(self, ip: str, interface: str | None = None, *, vrf: str | None = None, **how: Any) -> Claim:
+        """Let an interface use an address no longer; None: the only one that does."""
+        return self._act("POST", ip, "detach", present({"interface": interface}), vrf, **how)
+
+    def _act(self, method: str, ip: str, verb: str, body: Any, vrf: str | None, **how: Any) -> Claim:
+        path = requests.path_of(self.noun, ip, *filter(None, [verb]))
+        return cast(Claim, self._client.change(method, path, body, vrf=vrf, **how))
+
     def history(self, ip: str, *, vrf: str | None = None) -> Iterator[Event]:
         """What the ledger says about an address, oldest first."""
         path = requests.path_of(self.noun, ip, "history")
@@ -230,7 +276,7 @@ class Client:
         self.position = ""
         self.vrfs = Things(self, requests.VRFS)
         self.locations = Locations(self, requests.LOCATIONS)
-        self.networks = Things(self, requests.NETWORKS)
+        self.networks = Networks(self, requests.NETWORKS)
         self.subnets = Subnets(self, requests.SUBNETS)
         self.ranges = Ranges(self, requests.RANGES)
         self.machines = Machines(self, requests.MACHINES)
@@ -299,6 +345,14 @@ class Client:
         if len(found) > 1:
             raise Conflict(f"There are {len(found)} subnets {name}; name one by its id.", ids=found)
         return found[0]
+
+    def observe(
+        self, sightings: Sequence[Mapping[str, Any]], *, vrf: str | None = None, **how: Any
+    ) -> list[dict[str, Any]]:
+        """Say who was seen where, up to 10,000, each `{"ip", "mac", "source"}`: what came of each, in order."""
+        body = [present(each) for each in sightings]
+        seen = self.change("POST", "/v1/observations", body, vrf=vrf, seconds=LONG, **how)
+        return cast("list[dict[str, Any]]", seen["items"])
 
     def import_objects(self, items: Sequence[Mapping[str, Any]], *, dry_run: bool = False) -> list[dict[str, Any]]:
         """Make up to 10,000 objects, each with its `kind`, in one transaction: all of them or none."""

@@ -52,6 +52,7 @@ def change(
     dry_run: bool = False,
     key: str | None = None,
     if_match: int | None = None,
+    vrf: str | None = None,
     seconds: float = 30.0,
 ) -> Request:
     """A change; a POST has an idempotency key, made if none is given, so that it may be repeated.
@@ -59,6 +60,7 @@ def change(
     Args:
         key: 1 to 255 printable ASCII characters.
         if_match: The revision that it is to change.
+        vrf: Which one an address in the path is of; the default one.
     """
     headers: dict[str, str] = {}
     if method == "POST":
@@ -69,7 +71,7 @@ def change(
     if body is not None:
         headers["content-type"] = "application/json"
         sent = json.dumps(body, separators=(",", ":")).encode()
-    return Request(method, path + _query({"dry_run": dry_run or None}), headers, sent, seconds)
+    return Request(method, path + _query({"dry_run": dry_run or None, "vrf": vrf}), headers, sent, seconds)
 
 
 def path_of(noun: Noun, name: str, *verb: str) -> str:

@@ -14,6 +14,15 @@ class HeldAddress(TypedDict):
     block: str | None
     title: str | None
     name: str | None
+    standing: Literal["primary", "alias", "shelved"]
+
+
+class Displaced(TypedDict):
+    """What became of an address because of another: `shelved`, `kept`, `released`, `restored` or `returned`."""
+
+    ip: str
+    became: str
+    claim: str
 
 
 class Claim(TypedDict):
@@ -35,8 +44,17 @@ class Claim(TypedDict):
     leaving: str | None
     settles: str | None
     released: str | None
+    expires: str | None
+    shared: bool
+    queue: bool
+    kept: Literal["life", "deployment"] | None
+    harvest: Literal["inherit", "never", "allowed"]
+    tags: list[str]
+    custom: dict[str, Any]
     revision: int
     addresses: list[HeldAddress]
+    displaced: list[Displaced]
+    effective_by: str | None
 
 
 class BatchItem(TypedDict, total=False):
@@ -45,6 +63,22 @@ class BatchItem(TypedDict, total=False):
     status: int
     claim: Claim
     problem: dict[str, Any]
+
+
+class Renumbering(TypedDict):
+    """How far the replacement of a subnet's addresses is; `stuck` are the first claims of those that it leaves."""
+
+    subnet: str
+    state: Literal["running", "stopped", "none"]
+    to: str | None
+    since: str | None
+    wave: int | None
+    lease_time: int | None
+    static_acknowledged: bool
+    moved: int
+    left: int
+    stuck: list[Claim]
+    stuck_count: int
 
 
 class Event(TypedDict):
