@@ -184,7 +184,9 @@ def seen(draft: Draft, machine_id: str, at: datetime) -> None:
 
 
 def at_boot(draft: Draft, interface: Interface, space: Space, host: str | None) -> Allocation | None:
-    """The address that a deployed machine is given at its first DISCOVER where `allocate_on` is `boot`; else None.
+    """The address that a deployed machine is given at its first DISCOVER where `allocate_on` is `boot`.
+
+    None where it is not to be given one, or cannot have one: a client that is known has a lease then, or nothing.
 
     Args:
         space: The subnet that it was seen on; the address is of it.
@@ -197,7 +199,10 @@ def at_boot(draft: Draft, interface: Interface, space: Space, host: str | None) 
     network = _lacking(draft, interface, _AT_BOOT, _booting(draft, machine))
     if network is None:
         return None
-    given = _give(draft, interface, network, host, only=space)
+    try:
+        given = draft.attempt(lambda: _give(draft, interface, network, host, only=space))
+    except TenureError:
+        return None
     held = draft.facts.held[given.id].values()
     return min((a for a in held if a.subnet == space.subnet.id), key=lambda a: number_of(a.ip), default=None)
 
