@@ -7,7 +7,9 @@ these images; replaying the ledger through them gives the tables again.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tenure.engine.labels import LABELLED, labels
 from tenure.model import events as e
+from tenure.model.holding import Claim
 from tenure.model.observed import Observation
 from tenure.model.placement import Block
 
@@ -42,7 +44,7 @@ def net(table: dict[tuple[str, Key], Image], image: Image) -> Image | None:
 def _created(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
     def of(event: Any) -> tuple[Image, ...]:
         thing = getattr(event, field)
-        return (Image(table, (thing.id,), thing, new=True),)
+        return (Image(table, (thing.id,), thing, new=True), *_labelled(table, thing, new=True))
 
     return of
 
@@ -55,11 +57,44 @@ def _changed(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
     return of
 
 
-def _deleted(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
+def _described(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
+    """Of a change that may be one of labels."""
+
     def of(event: Any) -> tuple[Image, ...]:
-        return (Image(table, (getattr(event, field).id,), None),)
+        thing = getattr(event, field)
+        return (Image(table, (thing.id,), thing), Image("labels", (LABELLED[table], thing.id), labels(thing)))
 
     return of
+
+
+def _deleted(table: str, field: str) -> Callable[[Any], tuple[Image, ...]]:
+    def of(event: Any) -> tuple[Image, ...]:
+        thing = getattr(event, field)
+        return (Image(table, (thing.id,), None), *_unlabelled(table, thing))
+
+    return of
+
+
+def _labelled(table: str, thing: Any, *, new: bool) -> tuple[Image, ...]:
+    """Most things have no labels, and cost nothing more."""
+    if table not in LABELLED or not (thing.tags or thing.custom):
+        return ()
+    return (Image("labels", (LABELLED[table], thing.id), labels(thing), new),)
+
+
+def _unlabelled(table: str, thing: Any) -> tuple[Image, ...]:
+    """What is closed is found no longer."""
+    if table not in LABELLED or not (thing.tags or thing.custom):
+        return ()
+    return (Image("labels", (LABELLED[table], thing.id), None),)
+
+
+def _opened(claim: Claim, *, opens: bool) -> tuple[Image, ...]:
+    return _labelled("claims", claim, new=True) if opens else ()
+
+
+def _closed(claim: Claim) -> tuple[Image, ...]:
+    return _unlabelled("claims", claim) if claim.until is not None else ()
 
 
 def _allocated(event: e.AddressAllocated) -> tuple[Image, ...]:
@@ -67,6 +102,7 @@ def _allocated(event: e.AddressAllocated) -> tuple[Image, ...]:
     rows = (
         Image("claims", (claim.id,), claim, event.opens),
         Image("allocations", (allocation.id,), allocation, True),
+        *_opened(claim, opens=event.opens),
     )
     if attachment is None:
         return rows
@@ -78,6 +114,7 @@ def _released(event: e.AddressReleased) -> tuple[Image, ...]:
         Image("claims", (event.claim.id,), event.claim),
         Image("allocations", (event.allocation.id,), event.allocation),
         *(Image("attachments", (a.allocation, a.interface), a) for a in event.attachments),
+        *_closed(event.claim),
     )
 
 
@@ -86,7 +123,9 @@ def _moved(event: e.AddressMoved) -> tuple[Image, ...]:
     giver = () if event.giver.id == claim.id else (Image("claims", (event.giver.id,), event.giver),)
     rows = (
         *giver,
+        *_closed(event.giver),
         Image("claims", (claim.id,), claim, event.opens),
+        *_opened(claim, opens=event.opens),
         Image("allocations", (event.left.id,), event.left),
         *(Image("attachments", (a.allocation, a.interface), a) for a in event.attachments),
         Image("allocations", (allocation.id,), allocation, True),
@@ -138,6 +177,10 @@ def _resized(event: e.BlockResized) -> tuple[Image, ...]:
     )
 
 
+def _ended(event: e.ClaimReleased) -> tuple[Image, ...]:
+    return (Image("claims", (event.claim.id,), event.claim), *_closed(event.claim))
+
+
 def _rebound(event: e.ClaimRebound) -> tuple[Image, ...]:
     return (
         Image("claims", (event.claim.id,), event.claim),
@@ -157,17 +200,17 @@ _IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
     e.LocationChanged: _changed("locations", "location"),
     e.LocationDeleted: _deleted("locations", "location"),
     e.NetworkCreated: _created("networks", "network"),
-    e.NetworkChanged: _changed("networks", "network"),
+    e.NetworkChanged: _described("networks", "network"),
     e.NetworkDeleted: _deleted("networks", "network"),
     e.NetworkBudgetCrossed: _changed("networks", "network"),
     e.SubnetCreated: _created("subnets", "subnet"),
-    e.SubnetChanged: _changed("subnets", "subnet"),
+    e.SubnetChanged: _described("subnets", "subnet"),
     e.SubnetDeleted: _deleted("subnets", "subnet"),
     e.RangeCreated: _created("ranges", "range"),
     e.RangeChanged: _changed("ranges", "range"),
     e.RangeDeleted: _deleted("ranges", "range"),
     e.MachineCreated: _created("machines", "machine"),
-    e.MachineChanged: _changed("machines", "machine"),
+    e.MachineChanged: _described("machines", "machine"),
     e.MachineDeleted: _deleted("machines", "machine"),
     e.InterfaceCreated: _created("interfaces", "interface"),
     e.InterfaceChanged: _changed("interfaces", "interface"),
@@ -182,7 +225,7 @@ _IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
     e.ClaimBound: _changed("claims", "claim"),
     e.ClaimRebound: _rebound,
     e.ClaimSettled: _changed("claims", "claim"),
-    e.ClaimReleased: _changed("claims", "claim"),
+    e.ClaimReleased: _ended,
     e.AddressAllocated: _allocated,
     e.AddressReleased: _released,
     e.LeasePromised: _changed("allocations", "allocation"),
@@ -194,7 +237,7 @@ _IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
     e.AddressDetached: _detached,
     e.AddressMoved: _moved,
     e.AddressObserved: _observed,
-    e.ClaimChanged: _changed("claims", "claim"),
+    e.ClaimChanged: _described("claims", "claim"),
     e.ClaimExpiring: _changed("claims", "claim"),
     e.NetworkDepleted: _changed("networks", "network"),
     e.NetworkReplenished: _changed("networks", "network"),

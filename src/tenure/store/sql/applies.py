@@ -15,7 +15,7 @@ from tenure.model.events import Entry
 from tenure.store.interface import KeyUse
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
-from tenure.store.sql.connect import Database, expect
+from tenure.store.sql.connect import Database, expect, names
 
 
 class Target(NamedTuple):
@@ -44,6 +44,7 @@ def apply_rows(to: Target, images: Iterable[Image]) -> None:
         sorted_.setdefault(image.table, []).append(image)
     for table, found in sorted_.items():
         _APPLIES[table](to, found)
+    _idle(to, sorted_.get("claims", ()), sorted_.get("machines", ()))
 
 
 def apply_zone_changes(to: Target, changes: Sequence[ZoneChange]) -> None:
@@ -87,18 +88,38 @@ def _claims(to: Target, images: list[Image]) -> None:
         if claims:
             to.db.update(to.raw, "claims", ["id text"], _CLAIM_CHANGES, [_claim_changes(claim) for claim in claims])
     if new:
-        to.db.insert(to.raw, "claims", r.CLAIM, [r.claim_row(claim) for claim in new])
+        rows = [(*r.claim_row(claim), r.micros(claim.since) if claim.kept == "life" else None) for claim in new]
+        to.db.insert(to.raw, "claims", (*r.CLAIM, "idle"), rows)
 
 
 _CLAIM_CHANGES: Final = (
     "host text", "machine text", "interface text", "bound bigint", "leaving text", "settles bigint", "until bigint",
-    "request text", "revision bigint",
+    "request text", "revision bigint", "kept text", "harvest text", "expires bigint", "warned boolean",
+    "static boolean", "queued boolean", "more text",
 )  # fmt: skip
+_CLAIM_PLACES: Final = tuple(r.CLAIM.index(name) for name in ("id", *names(_CLAIM_CHANGES)))
 
 
 def _claim_changes(claim: Any) -> r.Row:
-    id_, _, _, _, host, machine, interface, _, bound, leaving, settles, until, _, request, revision = r.claim_row(claim)
-    return (id_, host, machine, interface, bound, leaving, settles, until, request, revision)
+    row = r.claim_row(claim)
+    return tuple(row[place] for place in _CLAIM_PLACES)
+
+
+def _idle(to: Target, claims: Iterable[Image], machines: Iterable[Image]) -> None:
+    """Keep `claims.idle` of machines that changed, or were given something for life."""
+    given = {image.row.machine for image in claims if image.row.kept == "life" and image.row.until is None}
+    changed = {image.row.id for image in machines if image.row is not None and not image.new}
+    ids = [(id_,) for id_ in given | changed if id_ is not None]
+    if ids:
+        packed = to.db.pack(["id text"], ids)
+        to.db.fetch(to.raw, _IDLE.replace("{k}", to.db.keys("id text")), packed)
+
+
+_IDLE: Final = """UPDATE claims SET idle = n.idle FROM (
+ SELECT c.id, CASE WHEN m.state = 'deployed' THEN NULL WHEN m.seen > c.since THEN m.seen ELSE c.since END AS idle
+ FROM {k} CROSS JOIN machines m CROSS JOIN claims c
+ WHERE m.id = k.id AND c.machine = k.id AND c.machine IS NOT NULL AND c.until IS NULL AND c.kept = 'life'
+) AS n WHERE claims.id = n.id AND coalesce(claims.idle, -1) <> coalesce(n.idle, -1) RETURNING 1"""
 
 
 def _allocations(to: Target, images: list[Image]) -> None:
@@ -112,12 +133,15 @@ def _allocations(to: Target, images: list[Image]) -> None:
         to.db.insert(to.raw, "allocations", r.ALLOCATION, [r.allocation_row(held) for held in new])
 
 
-_KEPT: Final = ("held_until bigint", "hostname text", "title text")
+_KEPT: Final = (
+    "held_until bigint", "hostname text", "title text", "standing text", "behind text", "replaces text",
+    "named_at bigint", "more text",
+)  # fmt: skip
 _ENDED: Final = ("until bigint", "cooling_until bigint")  # apart: SQLite touches an index for each column that it sets
 
 
 def _kept(held: Any) -> r.Row:
-    return (held.id, r.maybe_micros(held.held_until), held.hostname, held.title)
+    return (held.id, r.maybe_micros(held.held_until), held.hostname, held.title, *r.standing_row(held))
 
 
 def _ended(held: Any) -> r.Row:
@@ -132,6 +156,22 @@ def _attachments(to: Target, images: list[Image]) -> None:
         to.db.update(to.raw, "attachments", key, ["since bigint", "until bigint"], gone, only="t.until IS NULL")
     if new:
         to.db.insert(to.raw, "attachments", r.ATTACHMENT, [r.attachment_row(attached) for attached in new])
+
+
+def _observations(to: Target, images: list[Image]) -> None:
+    """The latest of an address takes the place of the one before."""
+    rows = [r.observation_row(image.row) for image in images]
+    to.db.delete(to.raw, "observations", ["vrf text", "address bytea"], [row[:2] for row in rows])
+    to.db.insert(to.raw, "observations", r.OBSERVATION, rows)
+
+
+def _labels(to: Target, images: list[Image]) -> None:
+    old = [(image.key[1],) for image in images if not image.new]
+    rows = [(kind, label, thing) for _, (kind, thing), found, _ in images for label in found or ()]
+    if old:
+        to.db.delete(to.raw, "labels", ["thing text"], old)
+    if rows:
+        to.db.insert(to.raw, "labels", ("kind", "label", "thing"), rows)
 
 
 def _blocks(to: Target, images: list[Image]) -> None:
@@ -192,6 +232,17 @@ def _range(_: Target, range_: Any) -> dict[str, Any]:
     return {"subnet": range_.subnet, "first": r.packed(range_.start), "last": r.packed(range_.end)}
 
 
+def _machine(_: Target, machine: Any) -> dict[str, Any]:
+    return {
+        "name": machine.name,
+        "kind": machine.kind,
+        "location": machine.location,
+        "state": machine.lifecycle,
+        "harvest": None if machine.harvest == "inherit" else machine.harvest,
+        "seen": r.maybe_micros(machine.seen),
+    }
+
+
 def _token(to: Target, token: Any) -> dict[str, Any]:
     return {"name": token.name, "digest": to.digests[token.id]}
 
@@ -202,7 +253,7 @@ _APPLIES: dict[str, Callable[[Target, list[Image]], None]] = {
     "networks": _inventory(t.networks, _fields("name", "vrf")),
     "subnets": _inventory(t.subnets, _subnet),
     "ranges": _inventory(t.ranges, _range),
-    "machines": _inventory(t.machines, _fields("name", "kind", "location")),
+    "machines": _inventory(t.machines, _machine),
     "interfaces": _inventory(t.interfaces, _fields("machine", "mac")),
     "zones": _inventory(t.zones, _fields("vrf", "name", "serial")),
     "tokens": _inventory(t.tokens, _token),
@@ -210,4 +261,6 @@ _APPLIES: dict[str, Callable[[Target, list[Image]], None]] = {
     "claims": _claims,
     "allocations": _allocations,
     "attachments": _attachments,
+    "observations": _observations,
+    "labels": _labels,
 }

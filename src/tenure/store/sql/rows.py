@@ -11,6 +11,8 @@ import msgspec
 from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.model.events import Entry, Event
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
+from tenure.model.observed import Observation
+from tenure.model.policy import Custom
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -28,14 +30,35 @@ LEDGER: Final = (
 ENTRY: Final = ("sequence", "batch", "change", "time", "actor", "source", "request_id", "body")
 CLAIM: Final = (
     "id", "project", "handle", "network", "host", "machine", "interface", "since", "bound", "leaving", "settles",
-    "until", "actor", "request", "revision",
+    "until", "actor", "request", "revision", "kept", "harvest", "expires", "warned", "static", "queued", "more",
 )  # fmt: skip
 ALLOCATION: Final = (
     "id", "claim", "vrf", "subnet", "address", "length", "since", "hostname", "block", "title", "lease",
-    "held_until", "until", "cooling_until",
+    "held_until", "until", "cooling_until", "standing", "behind", "replaces", "named_at", "more",
 )  # fmt: skip
 ATTACHMENT: Final = ("allocation", "interface", "since", "until")
+OBSERVATION: Final = ("vrf", "address", "subnet", "mac", "source", "since", "last", "until", "claim")
 ZONE_CHANGE: Final = ("zone", "serial", "sequence", "removed", "added")
+
+
+class Described(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`claims.more`."""
+
+    tags: tuple[str, ...] = ()
+    custom: Custom = {}
+
+
+class Lent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`allocations.more`."""
+
+    lender: str | None = None
+    waits_until: datetime | None = None
+
+
+_described = msgspec.json.Decoder(Described).decode
+_lent = msgspec.json.Decoder(Lent).decode
+_NOT_DESCRIBED: Final = Described()
+_NOT_LENT: Final = Lent()
 
 
 def micros(time: datetime) -> int:
@@ -147,6 +170,13 @@ def claim_row(claim: Claim) -> Row:
         claim.actor,
         body(claim.request),
         claim.revision,
+        claim.kept,
+        None if claim.harvest == "inherit" else claim.harvest,
+        maybe_micros(claim.expires),
+        claim.warned or None,
+        claim.static or None,
+        (claim.request.queue and not claim.request.defer) or None,
+        body(Described(claim.tags, claim.custom)) if claim.tags or claim.custom else None,
     )
 
 
@@ -154,8 +184,9 @@ def claim_of(row: Sequence[Any]) -> Claim:
     """A claim from the columns of `CLAIM`."""
     (
         id_, project, handle, network, host, machine, interface, since, bound, leaving, settles, until, actor, request,
-        revision,
+        revision, kept, harvest, expires, warned, static, _, more,
     ) = row  # fmt: skip
+    said = _NOT_DESCRIBED if more is None else _described(more)
     return Claim(
         id=id_,
         project=project,
@@ -172,6 +203,13 @@ def claim_of(row: Sequence[Any]) -> Claim:
         actor=actor,
         request=_request(request),
         revision=revision,
+        kept=kept,
+        harvest=harvest or "inherit",
+        expires=maybe_time(expires),
+        warned=bool(warned),
+        static=bool(static),
+        tags=said.tags,
+        custom=said.custom,
     )
 
 
@@ -192,12 +230,28 @@ def allocation_row(held: Allocation) -> Row:
         maybe_micros(held.held_until),
         maybe_micros(held.until),
         maybe_micros(held.cooling_until),
+        *standing_row(held),
+    )
+
+
+def standing_row(held: Allocation) -> Row:
+    """Where it stands, as columns that are null for nearly all."""
+    return (
+        None if held.standing == "primary" else held.standing,
+        held.behind,
+        held.replaces,
+        maybe_micros(held.named_at),
+        body(Lent(held.lender, held.waits_until)) if held.lender or held.waits_until else None,
     )
 
 
 def allocation_of(row: Sequence[Any]) -> Allocation:
     """An allocation from the columns of `ALLOCATION`."""
-    id_, claim, vrf, subnet, address, length, since, hostname, block, title, lease, held, until, cooling = row
+    (
+        id_, claim, vrf, subnet, address, length, since, hostname, block, title, lease, held, until, cooling, standing,
+        behind, replaces, named_at, more,
+    ) = row  # fmt: skip
+    lent = _NOT_LENT if more is None else _lent(more)
     return Allocation(
         id=id_,
         claim=claim,
@@ -213,6 +267,12 @@ def allocation_of(row: Sequence[Any]) -> Allocation:
         held_until=maybe_time(held),
         until=maybe_time(until),
         cooling_until=maybe_time(cooling),
+        standing=standing or "primary",
+        behind=behind,
+        lender=lent.lender,
+        waits_until=lent.waits_until,
+        replaces=replaces,
+        named_at=maybe_time(named_at),
     )
 
 
@@ -225,6 +285,28 @@ def attachment_of(row: Sequence[Any]) -> Attachment:
     """An attachment from the columns of `ATTACHMENT`."""
     allocation, interface, since, until = row
     return Attachment(allocation=allocation, interface=interface, since=time_of(since), until=maybe_time(until))
+
+
+def observation_row(seen: Observation) -> Row:
+    """The columns of `OBSERVATION`."""
+    times = (micros(seen.since), micros(seen.last), micros(seen.until))
+    return (seen.vrf, packed(seen.ip), seen.subnet, seen.mac, seen.source, *times, seen.claim)
+
+
+def observation_of(row: Sequence[Any]) -> Observation:
+    """An observation from the columns of `OBSERVATION`."""
+    vrf, address, subnet, mac, source, since, last, until, claim = row
+    return Observation(
+        vrf=vrf,
+        subnet=subnet,
+        ip=text_of(address),
+        source=source,
+        since=time_of(since),
+        last=time_of(last),
+        until=time_of(until),
+        mac=mac,
+        claim=claim,
+    )
 
 
 def zone_change_row(change: ZoneChange) -> Row:

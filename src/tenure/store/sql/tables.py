@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Counts the schema's changes. A node whose number differs from the database's does not write."""
 
 metadata = MetaData()
@@ -41,8 +41,8 @@ def _number(name: str, *, null: bool = False) -> Column[Any]:
     return Column(name, BigInteger, nullable=null)
 
 
-def _flag(name: str) -> Column[Any]:
-    return Column(name, Boolean, nullable=False)
+def _flag(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, Boolean, nullable=null)
 
 
 def _row_number() -> Column[Any]:
@@ -92,6 +92,8 @@ ledger = Table(
     _text("zone", null=True),
     _text("body"),
     _where("ledger_address", "address IS NOT NULL", "address", "sequence"),
+    # What happened to machines and interfaces themselves: their names and MACs.
+    _where("ledger_machine", "machine IS NOT NULL AND claim IS NULL", "machine", "sequence"),
 )
 
 vrfs = _inventory("vrfs", _text("name"), _open("vrfs_name", "name", unique=True))
@@ -118,6 +120,9 @@ machines = _inventory(
     _text("name"),
     _text("kind"),
     _text("location", null=True),
+    _text("state", null=True),
+    _text("harvest", null=True),
+    _number("seen", null=True),
     _open("machines_name", "name", unique=True),
     _open("machines_location", "location", "id"),
 )
@@ -172,14 +177,30 @@ claims = Table(
     _text("actor"),
     _text("request"),
     _number("revision"),
+    _text("kept", null=True),
+    _text("harvest", null=True),
+    _number("expires", null=True),
+    _flag("warned", null=True),
+    _flag("static", null=True),
+    _flag("queued", null=True),
+    _text("more", null=True),
+    _number("idle", null=True),
     _open("claims_handle", "handle", "project", unique=True),
     _open("claims_network", "network", "id"),
     _where("claims_host", "until IS NULL AND host IS NOT NULL", "host", "id"),
     _where("claims_machine", "until IS NULL AND machine IS NOT NULL", "machine", "id"),
     _where("claims_settling", "until IS NULL AND leaving IS NOT NULL", "settles"),
-    _where("claims_last", "until IS NOT NULL AND project = 'dhcp'", "handle", "until"),
+    _where("claims_last", "until IS NOT NULL AND project IN ('dhcp', 'machine')", "handle", "until"),
     _where("claims_pending", "until IS NULL AND bound IS NULL AND interface IS NOT NULL", "interface"),
+    _where("claims_queued", "until IS NULL AND bound IS NULL AND queued IS NOT NULL", "network", "since", "id"),
+    _where("claims_expiring", "until IS NULL AND expires IS NOT NULL", "expires"),
+    _where("claims_unwarned", "until IS NULL AND expires IS NOT NULL AND warned IS NULL", "expires"),
+    _where("claims_idle", "until IS NULL AND idle IS NOT NULL", "network", "idle", "id"),
 )
+"""Most claims have none of the columns behind `revision`. `harvest`: null inherits. `warned`, `static`: true or null.
+`queued`: true where it waits in order. `more`: tags and custom fields as JSON. `idle`: of what a machine keeps for
+life, while it is not deployed: since when it was neither seen nor given this.
+"""
 
 allocations = Table(
     "allocations",
@@ -198,6 +219,11 @@ allocations = Table(
     _number("held_until", null=True),
     _number("until", null=True),
     _number("cooling_until", null=True),
+    _text("standing", null=True),
+    _text("behind", null=True),
+    _text("replaces", null=True),
+    _number("named_at", null=True),
+    _text("more", null=True),
     _open("allocations_address", "vrf", "address", unique=True),
     _where("allocations_past", "until IS NOT NULL", "vrf", "address", "cooling_until"),
     Index("allocations_claim", "claim"),
@@ -206,7 +232,11 @@ allocations = Table(
     _where("allocations_hostname", "until IS NULL AND hostname IS NOT NULL", "hostname"),
     _where("allocations_cooling", "cooling_until IS NOT NULL", "cooling_until"),
     _where("allocations_lease", "lease AND until IS NULL", "held_until"),
+    _where("allocations_behind", "until IS NULL AND behind IS NOT NULL", "behind"),
+    _where("allocations_replaces", "until IS NULL AND replaces IS NOT NULL", "replaces", unique=True),
+    _where("allocations_naming", "until IS NULL AND named_at IS NOT NULL", "named_at"),
 )
+"""`standing`: null for the primary one. `more`: what few allocations have, as JSON."""
 
 attachments = Table(
     "attachments",
@@ -220,6 +250,35 @@ attachments = Table(
     _open("attachments_interface", "interface"),
     _where("attachments_past", "until IS NOT NULL", "allocation"),
 )
+
+observations = Table(
+    "observations",
+    metadata,
+    _text("vrf"),
+    _bytes("address"),
+    _text("subnet"),
+    _text("mac", null=True),
+    _text("source"),
+    _number("since"),
+    _number("last"),
+    _number("until"),
+    _text("claim", null=True),
+    PrimaryKeyConstraint("vrf", "address"),
+    Index("observations_until", "until"),
+    Index("observations_subnet", "subnet", "address"),
+)
+"""The latest of each address."""
+
+labels = Table(
+    "labels",
+    metadata,
+    _text("kind"),
+    _text("label"),
+    _text("thing"),
+    PrimaryKeyConstraint("kind", "label", "thing"),
+    Index("labels_thing", "thing"),
+)
+"""Words by which open things are found (`engine.labels`)."""
 
 zone_changes = Table(
     "zone_changes",
