@@ -12,14 +12,17 @@ from typer import BadParameter
 
 from tenure.cli import claims as c
 from tenure.cli import output
+from tenure.cli.options import custom_field
 from tenure.cli.remote import Session
 from tenure.client.shapes import BatchItem
 
 _PIECE: Final = 500
-_FLAGS: Final = ("static", "defer", "during_cooldown")
+_FLAGS: Final = ("static", "defer", "during_cooldown", "contiguous", "queue", "alias", "shared")
+_WORDS: Final = ("addresses", "tags")
+_SINGLE: Final = ("handle", "host", "machine", "mac", "hostname", "address", "addresses")
 _COLUMNS: Final = (
     *("network", "handle", "subnet", "host", "machine", "mac", "hostname", "family", "address", "count"),
-    *("project", "purpose", *_FLAGS),
+    *("project", "purpose", *_FLAGS, *_WORDS, "custom", "on_override", "from", "expires", "harvest"),
 )
 
 
@@ -28,7 +31,7 @@ def by_host(fields: dict[str, Any], file: Path) -> list[dict[str, Any]]:
     hosts = [line.strip() for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")]
     if not hosts:
         raise BadParameter(f"{file} names no host", param_hint="--hosts-from")
-    single = [name for name in ("handle", "host", "machine", "mac", "hostname", "address") if name in fields]
+    single = [name for name in _SINGLE if name in fields]
     if single:
         raise BadParameter(f"--{single[0]} is for one claim", param_hint="--hosts-from")
     count = fields.pop("count", len(hosts))
@@ -62,6 +65,12 @@ def _row(row: dict[str, Any], file: Path, number: int) -> dict[str, Any]:
 def _typed(name: str, value: str) -> Any:
     if name == "count":
         return int(value)
+    if name in _WORDS:
+        return value.split()
+    if name == "custom":
+        return dict(custom_field(word) for word in value.split())
+    if name == "expires":
+        return c.ends(value)
     if name in _FLAGS:
         return {"yes": True, "true": True, "no": False, "false": False}[value.lower()] if value else None
     return value

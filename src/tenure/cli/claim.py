@@ -7,7 +7,7 @@ from typer import Context, Option
 from tenure.cli import claims as c
 from tenure.cli import output
 from tenure.cli.group import done, example, group
-from tenure.cli.options import Limit, NetworkFilter, sent
+from tenure.cli.options import CustomFilter, CustomOption, Limit, NetworkFilter, TagFilter, TagsOption, sent
 from tenure.cli.remote import Change, Edit, Remote, session
 
 app = group("claim", "Claims: somebody's standing requests for addresses, each under a handle.")
@@ -28,14 +28,25 @@ def create(
     family: c.Family = None,
     address: c.Wanted = None,
     during_cooldown: c.DuringCooldown = False,
-    count: Annotated[int | None, Option(min=1, max=1024, metavar="COUNT", help="Addresses of each family; 1.")] = None,
+    count: c.Count = None,
     project: c.Project = None,
     purpose: c.Purpose = None,
     static: c.Static = False,
     defer: c.Defer = False,
+    addresses: c.Several = None,
+    contiguous: c.Contiguous = False,
+    queue: c.Queue = False,
+    alias: c.Alias = False,
+    on_override: c.OnOverride = None,
+    shared: c.Shared = False,
+    from_: c.From = None,
+    expires: c.Expires = None,
+    harvest: c.Harvest = None,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
 ) -> None:
     """Ask for addresses."""
-    fields = {name: value for name, value in sent(locals()).items() if value is not False}
+    fields = c.fields_of(locals())
     asked = session(ctx)
     c.show_claim(asked, asked.client.claims.create(**fields, **asked.change))
 
@@ -49,12 +60,17 @@ def list_(
     project: Annotated[str | None, Option(metavar="PROJECT", help="Only those of this project.")] = None,
     handle: Annotated[str | None, Option(metavar="TEXT", help="Only the one under this handle.")] = None,
     state: Annotated[str | None, Option(metavar="STATE", help="pending, bound or released; all open ones.")] = None,
+    kept: Annotated[
+        str | None, Option(metavar="HOW", help="Only what machines were given by themselves: life or deployment.")
+    ] = None,
+    tag: TagFilter = None,
+    custom: CustomFilter = None,
     limit: Limit = None,
 ) -> None:
     """List claims, with the addresses that they hold."""
+    filters = sent(locals(), leave=("limit",))
     asked = session(ctx)
-    filters = {"network": network, "host": host, "machine": machine, "project": project}
-    found = asked.client.claims.list(**filters, handle=handle, state=state)
+    found = asked.client.claims.list(**filters)
     columns = ("id", "state", "handle", "network", "host", "addresses", "name")
     output.listed(columns, found if asked.json else map(c.row, found), limit, asked.json)
 
@@ -69,6 +85,28 @@ def show(
     asked = session(ctx)
     claims, meant = asked.client.claims, c.claim_of(asked, claim)
     c.show_claim(asked, claims.show(meant) if wait is None else claims.wait(meant, wait))
+
+
+@app.command(
+    "set",
+    cls=Edit,
+    epilog=example("tenure claim set landscape --expires 30d", "tenure claim set 10.0.3.65 --static --tags rack-a"),
+)
+def set_(
+    ctx: Context,
+    claim: c.Which,
+    expires: c.Expires = None,
+    static: Annotated[
+        bool | None, Option("--static/--no-static", help="It is written down by hand.", show_default=False)
+    ] = None,
+    harvest: c.Harvest = None,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
+) -> None:
+    """Change what is said of a claim; `none` takes its end, tags or custom fields away."""
+    fields = sent(locals(), leave=("claim",), nullable=("expires",))
+    asked = session(ctx)
+    c.show_claim(asked, asked.client.claims.change(c.claim_of(asked, claim), fields, **asked.edit))
 
 
 @app.command("settle", cls=Edit, epilog=example("tenure claim settle 10.0.3.65"))

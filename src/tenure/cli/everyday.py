@@ -7,7 +7,7 @@ from typer import BadParameter, Context, Exit, Option, Typer
 
 from tenure.cli import claims as c
 from tenure.cli.group import example
-from tenure.cli.options import sent
+from tenure.cli.options import CustomOption, TagsOption
 from tenure.cli.remote import REFUSED, Change, Edit, Session, session
 
 app = Typer()
@@ -42,6 +42,17 @@ def allocate(
     purpose: c.Purpose = None,
     static: c.Static = False,
     defer: c.Defer = False,
+    addresses: c.Several = None,
+    contiguous: c.Contiguous = False,
+    queue: c.Queue = False,
+    alias: c.Alias = False,
+    on_override: c.OnOverride = None,
+    shared: c.Shared = False,
+    from_: c.From = None,
+    expires: c.Expires = None,
+    harvest: c.Harvest = None,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
     hosts_from: Annotated[
         Path | None,
         Option(metavar="FILE", help="Many claims, one a host: hosts one a line, again from the top.", **_FILE),
@@ -51,17 +62,12 @@ def allocate(
     ] = None,
 ) -> None:
     """Make a claim: an address near the host, at once. The other options hold for each claim of a batch."""
-    fields = _sent(locals(), leave=("hosts_from", "batch"))
+    fields = c.fields_of(locals(), leave=("hosts_from", "batch"))
     asked = session(ctx)
     if hosts_from is None and batch is None:
         c.show_claim(asked, asked.client.claims.create(**fields, **asked.change))
     else:
         _allocate_many(asked, fields, hosts_from, batch)
-
-
-def _sent(given: dict[str, Any], leave: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The fields of a claim; flags that are not set are left out, so that a handle's content stays the same."""
-    return {name: value for name, value in sent(given, leave).items() if value is not False}
 
 
 def _allocate_many(asked: Session, fields: dict[str, Any], hosts: Path | None, batch: Path | None) -> None:
@@ -76,21 +82,37 @@ def _allocate_many(asked: Session, fields: dict[str, Any], hosts: Path | None, b
         raise Exit(REFUSED)
 
 
-@app.command(cls=Change, epilog=example("tenure reserve prod --count 5 --for landscape"))
+@app.command(
+    cls=Change,
+    epilog=example(
+        "tenure reserve prod --count 5 --contiguous --for landscape --expires 7d",
+        "tenure reserve prod --address 10.0.3.65 --address 10.0.3.70 --handle gateways",
+    ),
+)
 def reserve(
     ctx: Context,
     network: c.Network,
-    count: Annotated[int, Option(min=1, max=1024, metavar="COUNT", help="Addresses of each family.")] = 1,
+    count: c.Count = None,
+    contiguous: c.Contiguous = False,
+    address: Annotated[
+        list[str] | None, Option(metavar="IP", help="Exactly this one. Repeatable.", show_default=False)
+    ] = None,
     purpose: Annotated[str | None, Option("--for", metavar="TEXT", help="What they are for.")] = None,
+    expires: c.Expires = None,
     handle: c.Handle = None,
     subnet: c.Subnet = None,
     host: c.Host = None,
     family: c.Family = None,
-    address: c.Wanted = None,
     project: c.Project = None,
+    hostname: c.Hostname = None,
+    queue: c.Queue = False,
+    shared: c.Shared = False,
+    tags: TagsOption = None,
+    custom: CustomOption = None,
 ) -> None:
-    """Keep addresses for a purpose: a claim with no machine."""
-    fields = sent(locals())
+    """Keep addresses for a purpose: a claim with no machine. `tenure allocate --from` uses them."""
+    fields = c.fields_of(locals(), leave=("address",))
+    fields |= {"address": address[0]} if address and len(address) == 1 else {"addresses": address} if address else {}
     asked = session(ctx)
     c.show_claim(asked, asked.client.claims.create(**fields, **asked.change))
 
