@@ -23,6 +23,13 @@ from sqlalchemy import (
 FORMAT: Final = 4
 """Counts the schema's changes. A node whose number differs from the database's does not write."""
 
+OF_MACHINES: Final = (
+    "kind IN ('tenure.machine.created', 'tenure.machine.enlisted', 'tenure.machine.changed',"
+    " 'tenure.interface.created', 'tenure.interface.changed')"
+)
+OF_NETWORKS: Final = "kind IN ('tenure.network.created', 'tenure.network.changed')"
+"""Entries of the ledger that say what machines, interfaces and networks are called: what an index holds."""
+
 metadata = MetaData()
 
 _TEXT = Text().with_variant(Text(collation="C"), "postgresql")  # bytewise order, so that cursors mean the same
@@ -92,8 +99,9 @@ ledger = Table(
     _text("zone", null=True),
     _text("body"),
     _where("ledger_address", "address IS NOT NULL", "address", "sequence"),
-    # What happened to machines and interfaces themselves: their names and MACs.
-    _where("ledger_machine", "machine IS NOT NULL AND claim IS NULL", "machine", "sequence"),
+    _where("ledger_claim", "address IS NULL AND claim IS NOT NULL", "claim", "sequence"),
+    _where("ledger_machine", OF_MACHINES, "machine", "sequence"),
+    _where("ledger_network", OF_NETWORKS, "sequence"),
 )
 
 vrfs = _inventory("vrfs", _text("name"), _open("vrfs_name", "name", unique=True))

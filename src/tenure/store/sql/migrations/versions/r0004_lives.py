@@ -28,8 +28,15 @@ _COLUMNS: Final = {
     "allocations": ("standing text", "behind text", "replaces text", "named_at long", "more text"),
 }  # fmt: skip
 
+_MACHINES: Final = (
+    "kind IN ('tenure.machine.created', 'tenure.machine.enlisted', 'tenure.machine.changed',"
+    " 'tenure.interface.created', 'tenure.interface.changed')"
+)
+_NETWORKS: Final = "kind IN ('tenure.network.created', 'tenure.network.changed')"
 _INDEXES: Final = (
-    ("ledger_machine", "ledger", "machine sequence", "machine IS NOT NULL AND claim IS NULL", False),
+    ("ledger_claim", "ledger", "claim sequence", "address IS NULL AND claim IS NOT NULL", False),
+    ("ledger_machine", "ledger", "machine sequence", _MACHINES, False),
+    ("ledger_network", "ledger", "sequence", _NETWORKS, False),
     ("claims_last", "claims", "handle until", "until IS NOT NULL AND project IN ('dhcp', 'machine')", False),
     ("claims_queued", "claims", "network since id", "until IS NULL AND bound IS NULL AND queued IS NOT NULL", False),
     ("claims_expiring", "claims", "expires", "until IS NULL AND expires IS NOT NULL", False),
