@@ -9,11 +9,13 @@ from tenure.engine.claims import allocate, open_claim
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
 from tenure.engine.reach import barrier, not_draining
+from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, TenureError
 from tenure.model import events as e
 from tenure.model.answers import Answers, Holding
 from tenure.model.holding import Allocation, Claim
-from tenure.model.policy import reach_of
+from tenure.model.placement import ROOT
+from tenure.model.policy import Title, reach_of
 from tenure.model.topology import Location
 from tenure.model.uses import EvacuateHost, RebindClaim, SettleClaim
 from tenure.net.addresses import number_of
@@ -92,6 +94,38 @@ def evacuate_host(use: EvacuateHost, draft: Draft) -> Answers:
     return Answers(tuple([_carried(draft, claim, to.id, use) for claim in _bound_at(draft, host)]))
 
 
+def follow_host(draft: Draft, claim: Claim, machine: str | None) -> Claim:
+    """Record that a claim's addresses are used, and announced, where this machine is; the claim as it is then.
+
+    A machine whose place is not known to be a host changes nothing.
+
+    Raises:
+        Conflict: An address cannot be used there.
+    """
+    host = host_of(draft, machine)
+    if host is None or host == claim.host or claim.bound is None:
+        return claim
+    not_draining(draft.state, host)
+    _keep(draft, claim, host, 0)
+    return draft.facts.claims[claim.id]
+
+
+def host_of(draft: Draft, machine: str | None) -> str | None:
+    """The host that a machine is known to be at: its location, if that is one."""
+    place = None if machine is None else draft.facts.machines[machine].location
+    return place if place is not None and draft.state.locations[place].kind == "host" else None
+
+
+def leave_host(draft: Draft, claim: Claim) -> Claim:
+    """Record that nobody announces a claim's addresses any more; the claim as it is then."""
+    if claim.host is None:
+        return claim
+    gone = msgspec.structs.replace(claim, host=None, leaving=None, settles=None, revision=claim.revision + 1)
+    kept = tuple([_titled(draft.state, allocation, None) for allocation in draft.facts.held[claim.id].values()])
+    draft.record(e.ClaimRebound(claim=gone, before=claim.host, allocations=kept))
+    return gone
+
+
 def _bounded(handover: int) -> None:
     if not 0 <= handover <= LONGEST_HANDOVER:
         raise InvalidValue(
@@ -137,7 +171,7 @@ def _moved(draft: Draft, claim: Claim, host: str, how: Move) -> Holding:
 
 
 def _keep(draft: Draft, claim: Claim, host: str, handover: int) -> None:
-    kept = tuple([_kept(draft, claim, allocation, host) for allocation in draft.facts.held[claim.id].values()])
+    kept = tuple([kept_at(draft, claim, allocation, host) for allocation in draft.facts.held[claim.id].values()])
     leaving = claim.host if handover else None
     moved = msgspec.structs.replace(
         claim,
@@ -149,7 +183,7 @@ def _keep(draft: Draft, claim: Claim, host: str, handover: int) -> None:
     draft.record(e.ClaimRebound(claim=moved, before=claim.host, allocations=kept))
 
 
-def _kept(draft: Draft, claim: Claim, allocation: Allocation, host: str) -> Allocation:
+def kept_at(draft: Draft, claim: Claim, allocation: Allocation, host: str) -> Allocation:
     """An allocation with the title that it has at another host.
 
     Raises:
@@ -168,10 +202,15 @@ def _kept(draft: Draft, claim: Claim, allocation: Allocation, host: str) -> Allo
             boundary="hard",
             reach=reach,
         )
-    block = space.block_at(number)
+    return _titled(state, allocation, host)
+
+
+def _titled(state: State, allocation: Allocation, host: str | None) -> Allocation:
+    """An allocation with the title that it has at a host: by whose block it lies in."""
+    block = state.subnets[allocation.subnet].block_at(number_of(allocation.ip))
     if allocation.lease or (block is None and allocation.block is None):
         return allocation
-    title = "own" if block is not None and block.owner == host else "borrowed"
+    title: Title = "own" if block is not None and block.owner == (host or ROOT) else "borrowed"
     return msgspec.structs.replace(allocation, title=title)
 
 

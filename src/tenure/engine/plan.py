@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from tenure.engine import capacity, claims, inventory, leases, lifecycle, machines, moves, subnets, tend
+from tenure.engine import capacity, claims, inventory, leases, lifecycle, machines, moves, reassign, subnets, tend
 from tenure.engine.draft import Draft, Moment, Plan
 from tenure.engine.facts import Facts
 from tenure.engine.state import State
@@ -89,6 +89,8 @@ _PLANNERS: dict[type, Callable[[Any, Draft], Any]] = {
     u.SettleClaim: moves.settle_claim,
     u.EvacuateHost: moves.evacuate_host,
     u.ReleaseClaim: claims.release_claim,
+    u.ReassignAddress: reassign.reassign_address,
+    u.RenameAddress: reassign.rename_address,
     u.Together: _together,
     u.LeaseOffer: leases.lease_offer,
     u.LeaseCommit: leases.lease_commit,

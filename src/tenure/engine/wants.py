@@ -69,6 +69,40 @@ def _by_claim(found: Wanted, use: u.BindClaim | u.RebindClaim | u.SettleClaim | 
     found.claims.add(use.claim)
 
 
+def _held_address(found: Wanted, use: Any, state: State) -> None:
+    vrf = state.find("vrf", use.vrf)
+    with suppress(InvalidValue):
+        found.addresses.add((vrf or use.vrf, str(parse_address(use.ip))))
+
+
+def _reassign(found: Wanted, use: u.ReassignAddress, state: State) -> None:
+    _held_address(found, use, state)
+    if use.interface is not None:
+        _interface(found, use.interface)
+    if use.machine is not None:
+        found.machines.add(use.machine)
+    if use.claim is not None:
+        found.claims.add(use.claim)
+
+
+def _rename(found: Wanted, use: u.RenameAddress, state: State) -> None:
+    _held_address(found, use, state)
+    if use.hostname is not None:
+        found.hostnames.add(use.hostname)
+
+
+def _attach(found: Wanted, use: u.AttachAddress | u.DetachAddress, state: State) -> None:
+    _held_address(found, use, state)
+    if use.interface is not None:
+        _interface(found, use.interface)
+
+
+def _interface(found: Wanted, name: str) -> None:
+    """An interface by id or MAC."""
+    found.interfaces.add(name)
+    _mac(found, name)
+
+
 def _evacuate(found: Wanted, use: u.EvacuateHost, state: State) -> None:
     host = state.find("location", use.host)
     if host is not None and state.claims_at[host] <= MOST_EVACUATED:
@@ -236,6 +270,10 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.SettleClaim: _by_claim,
     u.EvacuateHost: _evacuate,
     u.ReleaseClaim: _by_claim,
+    u.ReassignAddress: _reassign,
+    u.RenameAddress: _rename,
+    u.AttachAddress: _attach,
+    u.DetachAddress: _attach,
     u.Together: _together,
     u.CreateMachine: _create_machine,
     u.ChangeMachine: _change_machine,
