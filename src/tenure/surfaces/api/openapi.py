@@ -179,12 +179,19 @@ def _response(operation: Operation, status: int, shape: Any, schemas: _Schemas) 
         example = msgspec.to_builtins(operation.answers[status])
         response["content"] = {operation.media: {"schema": schemas.of(shape), "example": example}}
         for media, text in operation.texts.items() if status == HTTPStatus.OK else ():
-            response["content"][media] = {"schema": {"type": "string"}, "example": text}
+            response["content"][media] = _written(media, text)
         if "revision" in (example if isinstance(example, dict) else {}):
             response["headers"]["ETag"] = _answer_header("The revision.", '"3"')
     if status in (201, 202):
         response["headers"]["Location"] = _answer_header("Where it is from now on.", operation.path + "/4f1d2c3b4a59")
     return response
+
+
+def _written(media: str, text: str) -> Schema:
+    """An answer that is not made by msgspec: text, or JSON of somebody else's schema."""
+    if media == JSON:
+        return {"schema": {"type": "object"}, "example": json.loads(text)}
+    return {"schema": {"type": "string"}, "example": text}
 
 
 def _answer_header(description: str, example: str) -> Schema:
