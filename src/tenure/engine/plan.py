@@ -3,7 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-from tenure.engine import capacity, claims, inventory, leases, lifecycle, machines, moves, reassign, subnets, tend
+from tenure.engine import (
+    capacity,
+    claims,
+    harvest,
+    inventory,
+    lapse,
+    leases,
+    lifecycle,
+    machines,
+    moves,
+    observe,
+    reassign,
+    renumber,
+    subnets,
+    tend,
+)
 from tenure.engine.draft import Draft, Moment, Plan
 from tenure.engine.facts import Facts
 from tenure.engine.state import State
@@ -97,7 +112,12 @@ _PLANNERS: dict[type, Callable[[Any, Draft], Any]] = {
     u.LeaseRelease: leases.lease_release,
     u.LeaseDecline: leases.lease_decline,
     u.LeaseInform: leases.lease_inform,
+    u.ObserveAddresses: observe.observe_addresses,
+    u.HarvestNetwork: harvest.harvest_network,
+    u.RenumberSubnet: renumber.renumber_subnet,
+    u.CancelRenumbering: renumber.cancel_renumbering,
     u.ExpireLeases: leases.expire_leases,
+    u.Lapse: lapse.lapse,
     u.Tend: tend.tend,
     u.ReadCapacity: capacity.read_capacity,
     u.CreateToken: inventory.create_token,

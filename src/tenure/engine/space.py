@@ -39,6 +39,10 @@ class Space(Blocks):
         self.block_length, self.rack_length = lengths
         self.reshape()
 
+    def is_expected(self, number: int) -> bool:
+        """Whether an address that nobody holds is used all the same: an edge, the gateway, a DNS server."""
+        return number in self.edges or (number, number) in self._fixed()
+
     def loosen(self, number: int, host: str | None) -> str | None:
         """A host uses an address away from its block's owner (None: nobody does); returns which one did till now."""
         before = self.loose.pop(number, None)

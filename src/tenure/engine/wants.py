@@ -9,8 +9,11 @@ from typing import Any
 
 from tenure.engine.enlist import enlisted_name
 from tenure.engine.facts import Wanted
+from tenure.engine.harvest import ripe
+from tenure.engine.lapse import want_due
 from tenure.engine.leases import lease_handle
 from tenure.engine.moves import MOST_EVACUATED
+from tenure.engine.observe import MOST_SIGHTINGS
 from tenure.engine.space import Space
 from tenure.engine.state import State
 from tenure.engine.stretches import covered, holders_key, left_out, whole
@@ -255,6 +258,34 @@ def _expire(found: Wanted, use: u.ExpireLeases, state: State) -> None:
     found.expired = use.limit
 
 
+def _lapse(found: Wanted, use: u.Lapse, state: State) -> None:
+    want_due(found, state, use.limit)
+
+
+def _harvest(found: Wanted, use: u.HarvestNetwork, state: State) -> None:
+    network = state.find("network", use.network)
+    asked = None if network is None else ripe(state, state.networks[network], use.limit)
+    if asked is not None:
+        found.harvest.add(asked)
+
+
+def _renumber(found: Wanted, use: u.RenumberSubnet, state: State) -> None:
+    """How many addresses there are to move, where it begins."""
+    subnet = state.find("subnet", use.subnet)
+    if subnet is not None and state.subnets[subnet].subnet.renumbering is None:
+        static = use.fields.get("static_acknowledged") is True
+        found.renumbering.add((subnet, static, state.now, 0))
+
+
+def _observe(found: Wanted, use: u.ObserveAddresses, state: State) -> None:
+    vrf = state.find("vrf", use.vrf)
+    for sighting in use.sightings[:MOST_SIGHTINGS]:
+        with suppress(InvalidValue):
+            found.addresses.add((vrf or use.vrf, str(parse_address(sighting.ip))))
+        if sighting.mac is not None:
+            _mac(found, sighting.mac)
+
+
 def _create_token(found: Wanted, use: u.CreateToken, state: State) -> None:
     found.tokens.add(use.name)
 
@@ -297,6 +328,10 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.LeaseRelease: _lease,
     u.LeaseDecline: _lease,
     u.LeaseInform: _lease,
+    u.ObserveAddresses: _observe,
+    u.HarvestNetwork: _harvest,
+    u.RenumberSubnet: _renumber,
+    u.Lapse: _lapse,
     u.ExpireLeases: _expire,
     u.Tend: _tend,
     u.CreateToken: _create_token,
