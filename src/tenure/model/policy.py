@@ -28,6 +28,9 @@ OnOverride = Literal["shelve", "release", "keep"]
 AddressMode = Literal["dhcp", "static", "slaac"]
 Harvest = Literal["inherit", "never", "allowed"]
 Standing = Literal["primary", "alias", "shelved"]
+STANDINGS: Final[tuple[Standing, ...]] = ("primary", "alias", "shelved")
+"""In the order in which they are shown."""
+
 Kept = Literal["life", "deployment"]
 NameFollows = Literal["now", "when_acked"]
 Family = Literal["v4", "v6", "dual"]

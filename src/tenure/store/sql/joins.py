@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from ipaddress import ip_network
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from sqlalchemy import select
@@ -11,6 +11,7 @@ from tenure.model.addressing import Network, Subnet
 from tenure.model.answers import HeldAddress, Holding, MachineWithInterfaces
 from tenure.model.holding import Allocation, Claim
 from tenure.model.machines import Interface, Machine
+from tenure.model.policy import STANDINGS
 from tenure.store.interface import KnownAddress
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
@@ -18,8 +19,6 @@ from tenure.store.sql.pages import Snapshot
 
 CLAIM = [t.claims.c[name] for name in r.CLAIM]
 ALLOCATION = [t.allocations.c[name] for name in r.ALLOCATION]
-
-_STANDINGS: Final = ("primary", "alias", "shelved")
 
 _subnet = msgspec.json.Decoder(Subnet).decode
 _network = msgspec.json.Decoder(Network).decode
@@ -88,7 +87,7 @@ def held_by_machine(at: Snapshot, machines: Sequence[str]) -> dict[str, list[Kno
     query = select(*ALLOCATION).where(a.id.in_(named.union(used)), a.until.is_(None))
     allocations = [r.allocation_of(row) for row in at.all(query.order_by(a.since, a.address))]
     found: dict[str, list[KnownAddress]] = {machine: [] for machine in wanted}
-    for known in sorted(known_addresses(at, allocations), key=lambda known: _STANDINGS.index(known.held.standing)):
+    for known in sorted(known_addresses(at, allocations), key=lambda known: STANDINGS.index(known.held.standing)):
         for machine in known.machines:
             if machine.id in found:
                 found[machine.id].append(known)
@@ -98,6 +97,11 @@ def held_by_machine(at: Snapshot, machines: Sequence[str]) -> dict[str, list[Kno
 def claims_by_id(at: Snapshot, ids: Iterable[str]) -> list[Claim]:
     """Claims, open or closed."""
     return [r.claim_of(row) for row in at.all(select(*CLAIM).where(t.claims.c.id.in_(list(ids))))]
+
+
+def interfaces_by_id(at: Snapshot, ids: Iterable[str]) -> dict[str, Interface]:
+    """Interfaces, open or closed, as they were last."""
+    return {port.id: port for port in _bodies(at, t.interfaces, sorted(ids), _interface)}
 
 
 def _attached(at: Snapshot, allocations: Sequence[Allocation]) -> dict[str, list[Interface]]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from tenure.errors import TenureError
 from tenure.model.answers import Displaced, Failure, MachineWithInterfaces
-from tenure.model.policy import OnOverride
+from tenure.model.policy import STANDINGS, OnOverride
 from tenure.model.uses import (
     CommissionMachine,
     DeployMachine,
@@ -107,7 +107,9 @@ async def _after(backing: Backing, steps: list[MachineWithInterfaces]) -> list[S
 
 
 def _held(step: MachineWithInterfaces) -> list[Held]:
-    return [(held, holding.claim, holding.claim.interface) for holding in step.holdings for held in holding.addresses]
+    """What is held: the primary ones, then aliases, then what is shelved."""
+    held = [(each, one.claim, one.claim.interface) for one in step.holdings for each in one.addresses]
+    return sorted(held, key=lambda each: STANDINGS.index(each[0].standing))
 
 
 def _step_out(out: MachineOut, step: MachineWithInterfaces) -> StepOut:
