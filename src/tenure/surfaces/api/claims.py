@@ -429,12 +429,9 @@ def _listed(reads: Reads, query: ClaimList) -> Page[Holding]:
         project=query.project or "",
         handle=query.handle or "",
         state=query.state or "",
-        **_more(query),
+        kept=query.kept or "",
+        **labels_in(query),
     )
-
-
-def _more(query: ClaimList) -> dict[str, Any]:
-    return {name: value for name, value in {"kept": query.kept, **labels_in(query)}.items() if value}
 
 
 @NOUN.operation(
