@@ -105,8 +105,7 @@ class Reading:
         names |= {
             c.request.hostname for c in facts.claims.values() if c.bound is None and c.request.hostname is not None
         }
-        mine = self._wanted_ports()
-        worn = {x.allocation for x in self.rows.open("attachments") if x.interface in mine}
+        worn = {x.allocation for x in self.rows.open("attachments") if x.interface in facts.interfaces}
         self._put("allocations", (a for a in self.allocations if a.hostname in names or a.id in worn))
         self._put("allocations", (a for a in self.allocations if (a.vrf, a.ip) in want.addresses))
         resting = [a for a in self.rows.all("allocations") if a.until is not None and (a.vrf, a.ip) in want.addresses]
@@ -119,14 +118,6 @@ class Reading:
         facts.naming = self._first("allocations", due, lambda a: (a.named_at, a.id), want.naming)
         self._renumbering()
         self._all_claims(lambda c: c.id in {a.claim for a in facts.allocations.values()})
-
-    def _wanted_ports(self) -> set[str]:
-        """Interfaces that are wanted themselves, or with their machine; not those that only a claim brought."""
-        want = self.want
-        ports = self.rows.all("interfaces")
-        machines = {m.id for m in self.rows.all("machines") if {m.id, m.name} & want.machines}
-        machines |= {i.machine for i in ports if i.mac in want.macs or i.id in want.interfaces}
-        return {i.id for i in ports if i.machine in machines}
 
     def _renumbering(self) -> None:
         claims = {claim.id: claim for claim in self.claims}
@@ -171,7 +162,8 @@ class Reading:
 
     def _homes(self) -> set[tuple[str, str]]:
         named, facts = self.want.homes, self.facts
-        ports = (i for i in facts.interfaces.values() if {i.mac, i.machine, facts.machines[i.machine].name} & named)
+        known = (port for port in facts.interfaces.values() if port.machine in facts.machines)
+        ports = (i for i in known if {i.mac, i.machine, facts.machines[i.machine].name} & named)
         return {(MACHINES, home_handle(port.id)) for port in ports}
 
     def _holders(self) -> None:

@@ -29,12 +29,12 @@ class Wanted:
     """Keys to read.
 
     What hangs on them is read too: a claim brings its open allocations, those that stand behind it, its
-    interface and its machine, a pending one the open allocations that carry its hostname, an allocation its
-    claim, that of its lender, that which it stands behind, and its attachments, an address its observation, a MAC
-    or a machine its interfaces, an interface its machine, its open allocations and its pending claims, a host its
-    open claims, a machine its open claims and the open allocations that carry its name in lower case.
-    What only hangs on something brings no more than what makes it whole: a claim its open allocations, its
-    interface and its machine, an allocation its attachments.
+    machine and its interface with what is used on that, a pending one the open allocations that carry its
+    hostname, an allocation its claim, that of its lender, that which it stands behind, and its attachments, an
+    address its observation, a MAC or a machine its interfaces, an interface its machine, its open allocations and
+    its pending claims, a host its open claims, a machine its open claims and the open allocations that carry its
+    name in lower case. What only hangs on something brings no more than what makes it whole: a claim its open
+    allocations, its machine and its interface, an allocation its attachments.
 
     Attributes:
         handles: (project, handle) of open claims.

@@ -2,7 +2,7 @@
 
 Keys travel as one parameter (a JSON array) or one a column (PostgreSQL's arrays); statements for empty sets are
 left out. The order follows the closure that `Wanted` documents: machines and interfaces, then claims, then
-allocations, then what hangs on those that were found on the way.
+allocations, then what hangs on those that were found on the way, and what makes that whole.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,13 +14,13 @@ import msgspec
 from tenure.engine.facts import Facts, Wanted
 from tenure.engine.machines import home_handle
 from tenure.model.access import Token
-from tenure.model.holding import MACHINES
+from tenure.model.holding import MACHINES, Allocation
 from tenure.model.machines import Interface, Machine
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
+from tenure.store.sql.due import ALLOCATIONS, CLAIMS, Due
 
-CLAIMS: Final = ", ".join(f"c.{name}" for name in r.CLAIM)
-ALLOCATIONS: Final = ", ".join(f"a.{name}" for name in r.ALLOCATION)
+_OBSERVATIONS: Final = ", ".join(f"o.{name}" for name in r.OBSERVATION)
 _ATTACHMENTS: Final = ", ".join(f"x.{name}" for name in r.ATTACHMENT)
 _SHOWN: Final = 20  # holders that a refusal names
 
@@ -47,6 +47,7 @@ class Reading:
         self._db = db
         self._raw = raw
         self._now = r.micros(now)
+        self._due = Due(db, raw, now)
         self._facts = Facts()
 
     def read(self, wanted: Wanted) -> Facts:
@@ -57,9 +58,13 @@ class Reading:
         self._spread(wanted.spread)
         self._tokens(wanted.tokens)
         self._claims(wanted)
+        self._claims_due(wanted)
         self._last(wanted.last | self._homes(wanted.homes))
-        self._machines_of_claims()
+        self._users_of_claims()
         self._allocations(wanted)
+        self._allocations_due(wanted)
+        self._whole()
+        self._observations(wanted.observed | wanted.addresses)
         self._holders(wanted.holders)
         return facts
 
@@ -79,6 +84,7 @@ class Reading:
         facts = self._facts
         ports = "SELECT i.body FROM {k} CROSS JOIN interfaces i WHERE i.until IS NULL AND "
         self._put("interfaces", map(_interface_of, self._by(ports + "i.mac = k.mac", "mac", wanted.macs)))
+        self._interfaces_by_id(wanted.interfaces)
         machines = "SELECT m.body FROM {k} CROSS JOIN machines m WHERE m.until IS NULL AND "
         self._put("machines", map(_machine_of, self._by(machines + "m.name = k.name", "name", wanted.machines)))
         self._machines_by_id(wanted.machines | {port.machine for port in facts.interfaces.values()})
@@ -89,21 +95,31 @@ class Reading:
         statement = "SELECT m.body FROM {k} CROSS JOIN machines m WHERE m.until IS NULL AND m.id = k.id"
         self._put("machines", map(_machine_of, self._by(statement, "id", ids - self._facts.machines.keys())))
 
-    def _machines_of_claims(self) -> None:
-        self._machines_by_id({claim.machine for claim in self._facts.claims.values() if claim.machine is not None})
+    def _interfaces_by_id(self, ids: set[str]) -> None:
+        statement = "SELECT i.body FROM {k} CROSS JOIN interfaces i WHERE i.until IS NULL AND i.id = k.id"
+        self._put("interfaces", map(_interface_of, self._by(statement, "id", ids - self._facts.interfaces.keys())))
+
+    def _users_of_claims(self) -> None:
+        """Machines and interfaces that claims name."""
+        claims = self._facts.claims.values()
+        self._machines_by_id({claim.machine for claim in claims if claim.machine is not None})
+        self._interfaces_by_id({claim.interface for claim in claims if claim.interface is not None})
 
     def _last(self, wanted: set[tuple[str, str]]) -> None:
-        """The latest address of a client whose lease ended; only leases are looked up so."""
+        """What a client had whose lease ended, or a machine; nothing else is looked up so."""
         latest = (
-            "(SELECT c.id FROM claims c WHERE c.until IS NOT NULL AND c.project = 'dhcp'"
-            " AND c.project = k.project AND c.handle = k.handle ORDER BY c.until DESC LIMIT 1)"
+            "(SELECT l.id FROM claims l WHERE l.until IS NOT NULL AND l.project IN ('dhcp', 'machine')"
+            " AND l.project = k.project AND l.handle = k.handle ORDER BY l.until DESC, l.id DESC LIMIT 1)"
         )
         statement = (
-            f"SELECT k.project, k.handle, {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a"
-            f" WHERE a.until IS NOT NULL AND a.claim = {latest}"
+            f"SELECT k.project, k.handle, {ALLOCATIONS} FROM {{k}} CROSS JOIN claims c CROSS JOIN allocations a"
+            f" WHERE c.id = {latest} AND a.claim = c.id AND a.until = c.until"
         )
+        found: dict[tuple[str, str], list[Allocation]] = {}
         for project, handle, *row in self._rows(statement, ["project text", "handle text"], wanted):
-            self._facts.last[str(project), str(handle)] = r.allocation_of(tuple(row))
+            found.setdefault((str(project), str(handle)), []).append(r.allocation_of(row))
+        for key, held in found.items():
+            self._facts.remember(key, held)
 
     def _homes(self, named: set[str]) -> set[tuple[str, str]]:
         """The handles under which the interfaces of these machines, or with these MACs, are given addresses."""
@@ -126,12 +142,28 @@ class Reading:
         self._claims_by_id(wanted.claims)
         at = self._db.each("claims c", "c.until IS NULL AND c.host IS NOT NULL AND c.host = k.host")
         self._put("claims", map(r.claim_of, self._by(f"SELECT {CLAIMS} FROM {{k}} {at}", "host", wanted.hosts)))
-        self._settling(wanted.settling)
         pending = claims + "c.until IS NULL AND c.bound IS NULL AND c.interface IS NOT NULL AND c.interface = k.port"
         self._put("claims", map(r.claim_of, self._by(pending, "port", self._facts.interfaces)))
         held = claims + "c.until IS NULL AND c.machine IS NOT NULL AND c.machine = k.machine"
         named = wanted.machines | self._facts.machines.keys()
         self._put("claims", map(r.claim_of, self._by(held, "machine", named)))
+
+    def _claims_due(self, wanted: Wanted) -> None:
+        """One statement for each kind of what is due, but one a network that is harvested."""
+        facts, due = self._facts, self._due
+        facts.settling = self._first("claims", due.settling(wanted.settling))
+        facts.expiring = self._first("claims", due.expiring(wanted.expiring))
+        if wanted.queued:
+            for claim in due.queued(sorted(wanted.queued)):
+                facts.queued[claim.network] += self._first("claims", [claim])
+        for network, before, allowed, most in sorted(wanted.harvest):
+            found = self._first("claims", due.harvest(network, before, allowed=allowed, most=most))
+            facts.harvest[network] = list(dict.fromkeys([*facts.harvest[network], *found]))
+
+    def _first(self, table: str, rows: Sequence[Any]) -> list[str]:
+        """Know rows; their ids, in order."""
+        self._put(table, rows)
+        return [row.id for row in rows]
 
     def _claims_by_id(self, ids: Iterable[str]) -> None:
         missing = [id_ for id_ in ids if id_ not in self._facts.claims]
@@ -149,13 +181,39 @@ class Reading:
             " WHERE x.interface = k.port AND x.until IS NULL AND a.id = x.allocation AND a.until IS NULL"
         )
         self._put("allocations", map(r.allocation_of, self._by(worn, "port", facts.interfaces)))
-        self._expired(wanted.expired)
+
+    def _allocations_due(self, wanted: Wanted) -> None:
+        facts, due = self._facts, self._due
+        facts.expired = self._first("allocations", due.expired(wanted.expired))
+        facts.naming = self._first("allocations", due.naming(wanted.naming))
+        for subnet, static, promised, most in sorted(wanted.renumbering):
+            found, facts.left[subnet] = due.renumbering(subnet, promised, static=static, most=most)
+            facts.renumbering[subnet] = self._first("allocations", found)
+
+    def _whole(self) -> None:
+        """What hangs on the claims and allocations that were found; then what makes that whole."""
+        facts = self._facts
         self._claims_by_id({held.claim for held in facts.allocations.values()})
-        by_claim = self._by(self._held("a.claim = k.claim"), "claim", facts.claims)
-        self._put("allocations", map(r.allocation_of, by_claim))
+        found = list(facts.claims)
+        self._put("allocations", map(r.allocation_of, self._by(self._held("a.claim = k.claim"), "claim", found)))
+        behind = self._held("a.behind IS NOT NULL AND a.behind = k.claim")
+        self._put("allocations", map(r.allocation_of, self._by(behind, "claim", found)))
+        named = {id_ for held in facts.allocations.values() for id_ in (held.claim, held.behind, held.lender)}
+        others = {id_ for id_ in named if id_ is not None and id_ not in facts.claims}
+        self._claims_by_id(others)
+        self._put("allocations", map(r.allocation_of, self._by(self._held("a.claim = k.claim"), "claim", others)))
+        self._users_of_claims()
         attached = f"SELECT {_ATTACHMENTS} FROM {{k}} CROSS JOIN attachments x WHERE x.until IS NULL AND "
-        found = self._by(attached + "x.allocation = k.allocation", "allocation", facts.allocations)
-        self._put("attachments", map(r.attachment_of, found))
+        worn = self._by(attached + "x.allocation = k.allocation", "allocation", facts.allocations)
+        self._put("attachments", map(r.attachment_of, worn))
+
+    def _observations(self, addresses: set[tuple[str, str]]) -> None:
+        statement = (
+            f"SELECT {_OBSERVATIONS} FROM {{k}} CROSS JOIN observations o WHERE o.vrf = k.vrf AND o.address = k.address"
+        )
+        keys = [(vrf, r.packed(ip)) for vrf, ip in addresses]
+        found = self._rows(statement, ["vrf text", "address bytea"], keys)
+        self._put("observations", map(r.observation_of, found))
 
     def _hostnames(self, wanted: Wanted) -> set[str]:
         """Names that are asked for, and those that machines and pending claims will have."""
@@ -180,29 +238,6 @@ class Reading:
         )
         latest = {(row[2], row[4]): row for row in self._rows(resting, columns, keys)}
         self._put("allocations", map(r.allocation_of, latest.values()))
-
-    def _expired(self, most: int) -> None:
-        if not most:
-            return
-        statement = (
-            f"SELECT {ALLOCATIONS} FROM allocations a WHERE a.lease AND a.until IS NULL AND a.held_until < ?"
-            " ORDER BY a.held_until LIMIT ?"
-        )
-        found = self._db.fetch(self._raw, self._db.sql(statement), [self._now, most])
-        expired = [r.allocation_of(row) for row in found]
-        self._put("allocations", expired)
-        self._facts.expired = [held.id for held in expired]
-
-    def _settling(self, most: int) -> None:
-        if not most:
-            return
-        statement = (
-            f"SELECT {CLAIMS} FROM claims c WHERE c.until IS NULL AND c.leaving IS NOT NULL AND c.settles <= ?"
-            " ORDER BY c.settles LIMIT ?"
-        )
-        due = [r.claim_of(row) for row in self._db.fetch(self._raw, self._db.sql(statement), [self._now, most])]
-        self._put("claims", due)
-        self._facts.settling = [claim.id for claim in due]
 
     def _spread(self, subnets: set[str]) -> None:
         """At which hosts the addresses of a subnet are held: the first of each, and how many."""
