@@ -1,40 +1,9 @@
 """Unknown clients that get a lease where machines enlist become new machines, so many a minute and no more."""
 
-from collections import Counter, deque
-from datetime import datetime, timedelta
-from typing import Final
-
 from tenure.engine.draft import Draft
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.machines import Interface, Machine
-
-_MINUTE: Final = timedelta(minutes=1)
-_MOST: Final = 65536
-
-
-class Enlisted:
-    """How many machines were enlisted on each subnet in the last minute: memory that no event records, and that may
-    be lost. Bounded: more than 65,536 in a minute are refused wherever they are.
-    """
-
-    def __init__(self) -> None:
-        self._times: deque[tuple[datetime, str]] = deque()
-        self._counts: Counter[str] = Counter()
-
-    def room(self, subnet: str, limit: int, now: datetime) -> bool:
-        """Whether another may be enlisted on a subnet where `limit` may in a minute. Amortized O(1)."""
-        while self._times and self._times[0][0] <= now - _MINUTE:
-            _, gone = self._times.popleft()
-            self._counts[gone] -= 1
-            if not self._counts[gone]:
-                del self._counts[gone]
-        return self._counts[subnet] < limit and len(self._times) < _MOST
-
-    def note(self, subnet: str, now: datetime) -> None:
-        """One was enlisted."""
-        self._times.append((now, subnet))
-        self._counts[subnet] += 1
 
 
 def enlisted_name(mac: str) -> str:

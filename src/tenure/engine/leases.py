@@ -5,17 +5,21 @@ for a minute, so that two clients are not offered the same address.
 """
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
 from zlib import crc32
 
 import msgspec
 
+from tenure.engine import lifecycle
 from tenure.engine.claims import bind, end
 from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
+from tenure.engine.enlist import enlist
 from tenure.engine.holdings import DECLINED_REST
+from tenure.engine.links import Link, link_of
+from tenure.engine.observe import declined
 from tenure.engine.placing import name_holder
 from tenure.engine.reach import draining
+from tenure.engine.reassign import follow_name
 from tenure.engine.resolve import is_hostname
 from tenure.engine.space import Space
 from tenure.model import events as e
@@ -25,16 +29,7 @@ from tenure.model.leases import Client, Lease, LeaseRefused, Place
 from tenure.model.uses import ExpireLeases, LeaseCommit, LeaseDecline, LeaseInform, LeaseOffer, LeaseRelease
 from tenure.net.addresses import number_of, text_of
 
-DEFAULT_LEASE_TIME = 3600
 SILENCE = Leased()
-
-
-class Link(NamedTuple):
-    """A link that a message came from, with the policies that hold there."""
-
-    space: Space
-    lease_time: int
-    authoritative: bool
 
 
 def lease_handle(subnet: str, mac: str) -> tuple[str, str]:
@@ -48,6 +43,9 @@ def lease_offer(use: LeaseOffer, draft: Draft) -> Leased:
     if link is None:
         return SILENCE
     known = _known(draft, link, use.client) or _bound_here(draft, link, use.client, use.place)
+    known = known or _at_boot(draft, link, use.client, use.place)
+    if known is not None and _waits(draft, known):
+        return SILENCE
     known = known or _dynamic(draft, link, use.client)
     if known is not None:
         return Leased(_lease(draft, link, known, known.held_until))
@@ -62,20 +60,25 @@ def lease_commit(use: LeaseCommit, draft: Draft) -> Leased:
     """Whether a client may have the address that it asks for, in one of RFC 2131's four forms.
 
     The promise is recorded before it is made, two lease lengths ahead, so that one renewal in a few writes.
+    A client whose address has gone to another, or is shelved, is told no; while its new one waits for the end of what
+    another was promised it is told nothing, and may use the old one for as long as that was promised to it.
     """
     link = link_of(draft, use.place)
     if link is None:
         return SILENCE
-    known = _known(draft, link, use.client) or _dynamic(draft, link, use.client)
+    known = _known(draft, link, use.client)
+    if known is not None and _waits(draft, known) and link.space.first <= use.address <= link.space.last:
+        return SILENCE
+    known = known or _dynamic(draft, link, use.client)
     if known is not None:
         if number_of(known.ip) != use.address:
             return Leased(refused=LeaseRefused(f"{use.client.mac} has {known.ip} here"))
-        return Leased(_lease(draft, link, known, _promised(draft, link, known)))
+        return Leased(_acknowledged(draft, link, use.client, known))
     new = use.form == "selecting" and not link.space.subnet.draining
     if new and _may_have(draft, link, use.client, use.address):
-        given = _grant(draft, link, use.client, use.address)
+        given = _grant(draft, link, use)
         return Leased(_lease(draft, link, given, given.held_until))
-    if use.form == "selecting" or link.authoritative:
+    if use.form == "selecting" or link.authoritative or draft.facts.macs.get(use.client.mac) is not None:
         return Leased(refused=LeaseRefused(f"{text_of(4, use.address)} is not {use.client.mac}'s here"))
     return SILENCE
 
@@ -90,18 +93,32 @@ def lease_release(use: LeaseRelease, draft: Draft) -> Nothing:
 
 
 def lease_decline(use: LeaseDecline, draft: Draft) -> Nothing:
-    """The holder found somebody else on its address: a dynamic one rests for a day, an allocation is reported."""
+    """The holder found somebody else on its address: a dynamic one rests for a day, an allocation is reported.
+
+    No more than an eighth of a link's dynamic addresses rest for that: whoever makes up clients takes no more.
+    """
     link = link_of(draft, use.place)
     if link is None:
         return Nothing()
     known = _known(draft, link, use.client)
     if known is not None and number_of(known.ip) == use.address:
-        draft.record(e.AddressDisputed(claim=draft.facts.claims[known.claim], allocation=known))
+        declined(draft, draft.facts.claims[known.claim], known)
         return Nothing()
     lease = _dynamic(draft, link, use.client)
     if lease is not None and number_of(lease.ip) == use.address:
-        end(draft, draft.facts.claims[lease.claim], "declined")
+        end(draft, draft.facts.claims[lease.claim], "declined" if _may_rest(draft, link) else "returned")
     return Nothing()
+
+
+def _may_rest(draft: Draft, link: Link) -> bool:
+    """Whether one more address of a link may rest for a day because its client declined it; counted if so."""
+    space, now, declines = link.space, draft.moment.now, draft.state.declines
+    ranges = (r for r in space.ranges.values() if r.role == "dynamic")
+    size = sum(number_of(r.end) - number_of(r.start) + 1 for r in ranges)
+    if not declines.room(space.subnet.id, max(1, size // 8), now):
+        return False
+    declines.note(space.subnet.id, now)
+    return True
 
 
 def lease_inform(use: LeaseInform, draft: Draft) -> Leased:
@@ -125,36 +142,19 @@ def expire_leases(use: ExpireLeases, draft: Draft) -> Number:
     return Number(len(over[: use.limit]))
 
 
-def link_of(draft: Draft, place: Place) -> Link | None:
-    """The subnet that a message came from, if Tenure serves DHCP there. The vrf `default` comes first."""
-    if place.link is None:
-        return None
-    state = draft.state
-    first = state.find("vrf", "default")
-    for vrf in dict.fromkeys([*([first] if first else []), *state.vrfs]):
-        space = state.space_at(vrf, 4, place.link)
-        if space is not None:
-            return _served(draft, space)
-    return None
-
-
-def _served(draft: Draft, space: Space) -> Link | None:
-    mine, wider = space.subnet.dhcp, draft.state.networks[space.subnet.network].dhcp
-    enabled = mine.enabled if mine.enabled is not None else wider.enabled
-    if enabled is False:
-        return None
-    authoritative = mine.authoritative if mine.authoritative is not None else wider.authoritative
-    return Link(space, mine.lease_time or wider.lease_time or DEFAULT_LEASE_TIME, authoritative is not False)
-
-
 def _known(draft: Draft, link: Link, client: Client) -> Allocation | None:
-    """The first allocation of the client's interface here. A known MAC is enough, whatever identifier it sends."""
+    """The primary allocation of the client's interface here. A known MAC is enough, whatever identifier it sends."""
     interface = draft.facts.macs.get(client.mac)
     if interface is None:
         return None
     held = (draft.facts.allocations[a] for a in draft.facts.uses.get(interface, ()))
-    here = [a for a in held if a.subnet == link.space.subnet.id and not a.lease]
+    here = [a for a in held if a.subnet == link.space.subnet.id and a.standing == "primary" and not a.lease]
     return min(here, key=lambda a: (a.since, a.id), default=None)
+
+
+def _waits(draft: Draft, known: Allocation) -> bool:
+    """Whether an address is still promised to who had it before."""
+    return known.waits_until is not None and known.waits_until > draft.moment.now
 
 
 def _bound_here(draft: Draft, link: Link, client: Client, place: Place) -> Allocation | None:
@@ -173,6 +173,15 @@ def _bound_here(draft: Draft, link: Link, client: Client, place: Place) -> Alloc
         return None
     bind(draft, claim, host, link.space)
     return _known(draft, link, client)
+
+
+def _at_boot(draft: Draft, link: Link, client: Client, place: Place) -> Allocation | None:
+    """What the client's machine is given here because it boots."""
+    interface = draft.facts.macs.get(client.mac)
+    if interface is None:
+        return None
+    seen_at = _seen_at(draft, link, place)
+    return lifecycle.at_boot(draft, draft.facts.interfaces[interface], link.space, seen_at)
 
 
 def _seen_at(draft: Draft, link: Link, place: Place) -> str | None:
@@ -236,13 +245,18 @@ def _new_name(draft: Draft, link: Link, client: Client) -> str | None:
     return None if name_holder(draft, name, network, None) else name
 
 
-def _grant(draft: Draft, link: Link, client: Client, number: int) -> Allocation:
-    """Record a dynamic lease: an allocation under a handle of its own, so that nothing escapes the referee."""
-    now, subnet = draft.moment.now, link.space.subnet
+def _grant(draft: Draft, link: Link, use: LeaseCommit) -> Allocation:
+    """Record a dynamic lease: an allocation under a handle of its own, so that nothing escapes the referee.
+
+    A client that nobody knows becomes a machine first, where machines enlist.
+    """
+    now, subnet, client, number = draft.moment.now, link.space.subnet, use.client, use.address
     project, handle = lease_handle(subnet.id, client.mac)
     request = ClaimRequest(
         network=subnet.network, subnet=subnet.id, mac=client.mac, family="v4", project=project, hostname=client.hostname
     )
+    if draft.facts.macs.get(client.mac) is None:
+        enlist(draft, link.space, client.mac, _seen_at(draft, link, use.place))
     interface = draft.facts.macs.get(client.mac)
     claim = Claim(
         id=next(draft.moment.ids),
@@ -273,14 +287,29 @@ def _grant(draft: Draft, link: Link, client: Client, number: int) -> Allocation:
         e.AddressAllocated(claim=claim, allocation=given, attachment=attachment, strategy="dynamic", opens=True)
     )
     draft.state.offers.forget(subnet.id, number)
+    _seen(draft, client)
     return given
 
 
-def _promised(draft: Draft, link: Link, known: Allocation) -> datetime:
+def _acknowledged(draft: Draft, link: Link, client: Client, known: Allocation) -> Lease:
+    """What is promised to a client of the address that it has; a name that waited for it follows."""
+    follow_name(draft, known)
+    known = draft.facts.allocations[known.id]
+    return _lease(draft, link, known, _promised(draft, link, client, known))
+
+
+def _seen(draft: Draft, client: Client) -> None:
+    interface = draft.facts.macs.get(client.mac)
+    if interface is not None:
+        lifecycle.seen(draft, draft.facts.interfaces[interface].machine, draft.moment.now)
+
+
+def _promised(draft: Draft, link: Link, client: Client, known: Allocation) -> datetime:
     """The latest moment that may be promised, made later and recorded if this promise would pass it."""
     needed = draft.moment.now + timedelta(seconds=link.lease_time)
     if known.held_until is not None and known.held_until >= needed:
         return known.held_until
+    _seen(draft, client)
     later = draft.moment.now + timedelta(seconds=2 * link.lease_time)
     renewed = msgspec.structs.replace(known, held_until=later)
     draft.record(e.LeasePromised(claim=draft.facts.claims[known.claim], allocation=renewed))

@@ -1,6 +1,6 @@
-"""Addresses offered in the last minute: memory that no event records, and that may be lost."""
+"""What clients caused lately, and how it is bounded: memory that no event records, and that may be lost."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict, deque
 from datetime import datetime, timedelta
 
 from tenure.engine.space import Space
@@ -71,3 +71,29 @@ class Offers:
         del ages[number]
         if not ages:
             del self._ages[subnet]
+
+
+class Lately:
+    """How often something happened on each subnet within `window`: memory that no event records, and that may be lost.
+
+    Bounded: of more than 65,536 within it, the next are refused wherever they are.
+    """
+
+    def __init__(self, window: timedelta) -> None:
+        self._window = window
+        self._times: deque[tuple[datetime, str]] = deque()
+        self._counts: Counter[str] = Counter()
+
+    def room(self, subnet: str, limit: int, now: datetime) -> bool:
+        """Whether it may happen once more on a subnet where it may `limit` times. Amortized O(1)."""
+        while self._times and self._times[0][0] <= now - self._window:
+            _, gone = self._times.popleft()
+            self._counts[gone] -= 1
+            if not self._counts[gone]:
+                del self._counts[gone]
+        return self._counts[subnet] < limit and len(self._times) < _MOST
+
+    def note(self, subnet: str, now: datetime) -> None:
+        """It happened."""
+        self._times.append((now, subnet))
+        self._counts[subnet] += 1

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tenure.engine import (
+    attaching,
     capacity,
+    changing,
     claims,
     harvest,
     inventory,
@@ -104,8 +106,11 @@ _PLANNERS: dict[type, Callable[[Any, Draft], Any]] = {
     u.SettleClaim: moves.settle_claim,
     u.EvacuateHost: moves.evacuate_host,
     u.ReleaseClaim: claims.release_claim,
+    u.ChangeClaim: changing.change_claim,
     u.ReassignAddress: reassign.reassign_address,
     u.RenameAddress: reassign.rename_address,
+    u.AttachAddress: attaching.attach_address,
+    u.DetachAddress: attaching.detach_address,
     u.Together: _together,
     u.LeaseOffer: leases.lease_offer,
     u.LeaseCommit: leases.lease_commit,

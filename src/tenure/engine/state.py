@@ -8,12 +8,11 @@ goes through `reduce`, which returns how to take it back (see `reducers`).
 import heapq
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from tenure.engine.enlist import Enlisted
 from tenure.engine.lengths import block_length, rack_length
-from tenure.engine.offers import Offers
+from tenure.engine.offers import Lately, Offers
 from tenure.engine.page import LOW, PAGE_BITS
 from tenure.engine.pages import Ends
 from tenure.engine.prefixes import Prefixes
@@ -163,7 +162,8 @@ class State:
         self.claims_at: Counter[str] = Counter()
         self.waiting: Counter[tuple[str, int]] = Counter()
         self.offers = Offers(self.subnets)
-        self.enlisted = Enlisted()
+        self.enlisted = Lately(timedelta(minutes=1))
+        self.declines = Lately(timedelta(days=1))
         self.strays = Strays()
         self.strangers = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}

@@ -19,7 +19,8 @@ from tenure.engine.state import State
 from tenure.engine.stretches import covered, holders_key, left_out, whole
 from tenure.errors import InvalidValue
 from tenure.model import uses as u
-from tenure.net.addresses import Prefix, parse_address, parse_prefix
+from tenure.model.holding import ClaimRequest
+from tenure.net.addresses import Prefix, parse_address, parse_prefix, text_of
 from tenure.net.identifiers import parse_mac
 from tenure.net.rangeset import Pair
 
@@ -47,11 +48,25 @@ def _claim(found: Wanted, use: u.ClaimAddresses, state: State) -> None:
     if request.machine is not None:
         found.machines.add(request.machine)
         found.hostnames.add(request.machine.lower())
+    if request.reservation is not None:
+        found.claims.add(request.reservation)
+        found.handles.add((request.project, request.reservation))
+    if request.address is not None or request.addresses:
+        _addresses(found, request, state)
     if request.mac is not None:
         _mac(found, request.mac)
         names = _machine_names(request)
         found.machines.update(names)
         found.hostnames.update(name.lower() for name in names)
+
+
+def _addresses(found: Wanted, request: ClaimRequest, state: State) -> None:
+    """Addresses that are asked for by name: whoever was seen on them is read."""
+    network = state.find("network", request.network)
+    if network is not None:
+        for text in (request.address, *request.addresses):
+            with suppress(InvalidValue):
+                found.addresses.add((state.networks[network].vrf, str(parse_address(text or ""))))
 
 
 def _machine_names(request: Any) -> list[str]:
@@ -68,7 +83,11 @@ def _mac(found: Wanted, text: str) -> None:
         found.macs.add(parse_mac(text))
 
 
-def _by_claim(found: Wanted, use: u.BindClaim | u.RebindClaim | u.SettleClaim | u.ReleaseClaim, state: State) -> None:
+def _by_claim(
+    found: Wanted,
+    use: u.BindClaim | u.RebindClaim | u.SettleClaim | u.ReleaseClaim | u.ChangeClaim,
+    state: State,
+) -> None:
     found.claims.add(use.claim)
 
 
@@ -86,6 +105,9 @@ def _reassign(found: Wanted, use: u.ReassignAddress, state: State) -> None:
         found.machines.add(use.machine)
     if use.claim is not None:
         found.claims.add(use.claim)
+    if use.address is not None:
+        with suppress(InvalidValue):
+            found.observed.add((state.find("vrf", use.vrf) or use.vrf, str(parse_address(use.address))))
 
 
 def _rename(found: Wanted, use: u.RenameAddress, state: State) -> None:
@@ -254,6 +276,12 @@ def _lease(found: Wanted, use: Any, state: State) -> None:
             found.handles.add(lease_handle(space.subnet.id, use.client.mac))
 
 
+def _decline(found: Wanted, use: u.LeaseDecline, state: State) -> None:
+    _lease(found, use, state)
+    if use.place.link is not None and use.address < 1 << 32:
+        found.observed.update((vrf, text_of(4, use.address)) for vrf in state.vrfs)
+
+
 def _expire(found: Wanted, use: u.ExpireLeases, state: State) -> None:
     found.expired = use.limit
 
@@ -301,6 +329,7 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.SettleClaim: _by_claim,
     u.EvacuateHost: _evacuate,
     u.ReleaseClaim: _by_claim,
+    u.ChangeClaim: _by_claim,
     u.ReassignAddress: _reassign,
     u.RenameAddress: _rename,
     u.AttachAddress: _attach,
@@ -326,7 +355,7 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.LeaseOffer: _offer,
     u.LeaseCommit: _commit,
     u.LeaseRelease: _lease,
-    u.LeaseDecline: _lease,
+    u.LeaseDecline: _decline,
     u.LeaseInform: _lease,
     u.ObserveAddresses: _observe,
     u.HarvestNetwork: _harvest,
