@@ -6,7 +6,7 @@ Left out are what the ledger does not hold: digests of tokens, and serials of zo
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from tenure.model.holding import Allocation
 from tenure.net.addresses import number_of
 from tenure.store.interface import Snapshot, Store, Turn
 
+T = TypeVar("T")
 Rows = dict[tuple[str, ...], Any]
 
 _BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -116,6 +117,7 @@ def _differences(rebuilt: Rebuilt, snapshot: Snapshot, turn: Turn) -> Iterator[s
         "blocks", *(_by_block(blocks) for blocks in (rebuilt.rows("blocks").values(), snapshot.blocks()))
     )
     yield from _compared_by_key(rebuilt, turn)
+    yield from _compared_seen(rebuilt, turn)
     yield from _compared_held(rebuilt, snapshot)
     now = snapshot.head.time or _BEGINNING
     yield from _compared("state", described(rebuilt.state, now), described(State.load(snapshot, now), now))
@@ -159,6 +161,16 @@ def _compared_by_key(rebuilt: Rebuilt, turn: Turn) -> Iterator[str]:
         yield from _compared(name, rows, held[name])
 
 
+def _compared_seen(rebuilt: Rebuilt, turn: Turn) -> Iterator[str]:
+    """What was seen on addresses, each that the ledger tells of."""
+    said: Rows = rebuilt.rows("observations")
+    held: Rows = {}
+    for keys in _chunks(said):
+        found = turn.facts(Wanted(observed={(vrf, ip) for vrf, ip in keys})).observations
+        held.update({key: seen for key, seen in found.items() if seen is not None})
+    yield from _compared("observations", said, held)
+
+
 def _gather(held: dict[str, Rows], facts: Facts) -> None:
     for name in ("claims", "machines", "interfaces"):
         held[name].update({(id_,): row for id_, row in getattr(facts, name).items()})
@@ -168,7 +180,7 @@ def _gather(held: dict[str, Rows], facts: Facts) -> None:
         held["attachments"].update({(row.allocation, row.interface): row for row in attached.values()})
 
 
-def _chunks(ids: Iterable[str]) -> Iterator[list[str]]:
+def _chunks(ids: Iterable[T]) -> Iterator[list[T]]:
     left = iter(ids)
     while chunk := list(islice(left, _KEYS)):
         yield chunk

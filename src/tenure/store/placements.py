@@ -1,4 +1,4 @@
-"""What a snapshot says of addresses that have routes of their own."""
+"""What a snapshot says of addresses that have routes of their own, and of those that strangers were seen on."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -33,15 +33,28 @@ class HeldThen(NamedTuple):
     allocation: str
 
 
+class Stranger(NamedTuple):
+    """An address that something was seen to use that does not hold it."""
+
+    vrf: str
+    version: int
+    number: int
+    until: datetime
+
+
 class Placements(Protocol):
     """A part of `Snapshot`; its iterators stream."""
 
     def loose(self) -> Iterator[Loose]:
-        """Open allocations, no leases, with a host and another title than own or new."""
+        """Open allocations, no leases, none shelved, with a host and another title than own or new."""
         ...
 
     def handovers(self) -> Iterator[HandedOver]:
-        """Open allocations of claims that another host announces too, claim by claim."""
+        """Open allocations, none shelved, of claims that another host announces too, claim by claim."""
+        ...
+
+    def strangers(self, now: datetime) -> Iterator[Stranger]:
+        """What was seen on addresses and counts after `now`, whether or not they are held."""
         ...
 
     def held_at(self, time: datetime) -> Iterator[HeldThen]:

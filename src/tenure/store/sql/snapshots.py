@@ -6,7 +6,7 @@ a million allocations then take half a second instead of three.
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -16,12 +16,14 @@ from tenure.model.dnsdata import Zone
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.store.interface import Held, Named, Span, Stray, Tally
-from tenure.store.placements import HandedOver, HeldThen, Loose
+from tenure.store.placements import HandedOver, HeldThen, Loose, Stranger
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
 from tenure.store.sql.turns import read_head
 
 V = TypeVar("V")
+
+_UNSHELVED: Final = "(a.standing IS NULL OR a.standing <> 'shelved')"
 
 
 class SqlSnapshot:
@@ -66,7 +68,7 @@ class SqlSnapshot:
         statement = (
             "SELECT a.subnet, a.address, c.host FROM allocations AS a JOIN claims AS c ON c.id = a.claim"
             " WHERE a.until IS NULL AND NOT a.lease AND (a.title IS NULL OR a.title = 'borrowed')"
-            " AND c.host IS NOT NULL"
+            f" AND c.host IS NOT NULL AND {_UNSHELVED}"
         )
         for subnet, address, host in self._stream(statement):
             yield Loose(subnet, int.from_bytes(address, "big"), host)
@@ -76,7 +78,8 @@ class SqlSnapshot:
         statement = (
             "SELECT c.id, c.host, c.leaving, a.subnet, a.address FROM claims AS c"
             " JOIN allocations AS a ON a.claim = c.id"
-            " WHERE c.until IS NULL AND c.leaving IS NOT NULL AND c.host IS NOT NULL AND a.until IS NULL ORDER BY c.id"
+            " WHERE c.until IS NULL AND c.leaving IS NOT NULL AND c.host IS NOT NULL AND a.until IS NULL"
+            f" AND {_UNSHELVED} ORDER BY c.id"
         )
         for claim, host, leaving, subnet, address in self._stream(statement):
             yield HandedOver(claim, host, leaving, subnet, int.from_bytes(address, "big"))
@@ -101,16 +104,26 @@ class SqlSnapshot:
             version = 4 if len(address) == 4 else 6
             yield Stray(vrf, version, int.from_bytes(address, "big"), r.time_of(cooling))
 
+    def strangers(self, now: datetime) -> Iterator[Stranger]:
+        """What was seen on addresses and counts after `now`."""
+        seen = "SELECT vrf, address, until FROM observations WHERE until > ?"
+        for vrf, address, until in self._stream(seen, r.micros(now)):
+            version = 4 if len(address) == 4 else 6
+            yield Stranger(vrf, version, int.from_bytes(address, "big"), r.time_of(until))
+
     def named(self, spans: Iterable[Span] | None = None) -> Iterator[Named]:
-        """Open allocations with a hostname: all, or a range of the subnets' index a span."""
-        statement = "SELECT subnet, address, hostname FROM allocations WHERE until IS NULL AND hostname IS NOT NULL"
+        """Open allocations with a hostname, none shelved: all, or a range of the subnets' index a span."""
+        statement = (
+            "SELECT a.subnet, a.address, a.hostname FROM allocations AS a"
+            f" WHERE a.until IS NULL AND a.hostname IS NOT NULL AND {_UNSHELVED}"
+        )
         if spans is None:
             yield from self._named(statement)
             return
         for subnet, version, first, last in spans:
             octets = 4 if version == 4 else 16
             ends = (first.to_bytes(octets, "big"), last.to_bytes(octets, "big"))
-            yield from self._named(f"{statement} AND subnet = ? AND address BETWEEN ? AND ?", subnet, *ends)
+            yield from self._named(f"{statement} AND a.subnet = ? AND a.address BETWEEN ? AND ?", subnet, *ends)
 
     def _named(self, statement: str, *parameters: Any) -> Iterator[Named]:
         for subnet, address, hostname in self._stream(statement, *parameters):
