@@ -23,6 +23,7 @@ PLACES: Final = {
     "rename": "moves",
     "observe": "observe",
     "harvest": "harvest",
+    "renumber": "renumber",
     "why": "questions",
     "history": "questions",
     "find": "questions",

@@ -126,8 +126,8 @@ class Subnets(Drainable):
         body = {"to": self._client.subnet_id(to), **fields}
         return cast(Renumbering, self._client.change("POST", self._path(name, "renumber"), body, **how))
 
-    def steer(self, name: str, act: Literal["stop", "resume", "cancel"], **how: Any) -> Renumbering:
-        """Stop a renumbering, resume or cancel it; repeatable."""
+    def steer(self, name: str, act: str, **how: Any) -> Renumbering:
+        """`stop` a renumbering, `resume` or `cancel` it; repeatable."""
         return cast(Renumbering, self._client.change("POST", self._path(name, "renumber", act), None, **how))
 
     def renumbering(self, name: str, wait: int | None = None) -> Renumbering:

@@ -69,6 +69,7 @@ class Renumbering(TypedDict):
     """How far the replacement of a subnet's addresses is; `stuck` are the first claims of those that it leaves."""
 
     subnet: str
+    cidr: str
     state: Literal["running", "stopped", "none"]
     to: str | None
     since: str | None
