@@ -1,37 +1,48 @@
 """Claim, bind, release. (Rebind: `moves`.)"""
 
+from collections.abc import Callable, Iterator
+from functools import partial
+
 import msgspec
 
 from tenure.engine import resolve
+from tenure.engine.adjacent import side_by_side
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
-from tenure.engine.placing import ALIAS, PRIMARY, place, room_to_wait
+from tenure.engine.placing import ALIAS, find, had_last, named, record_address, room_to_wait
 from tenure.engine.ports import Port, port_for
 from tenure.engine.reach import not_draining
+from tenure.engine.reservations import family_of, from_reservation, lend, lent_to
 from tenure.engine.space import Space
 from tenure.engine.standing import bring_back, closed, displace, followers, stand_of
 from tenure.engine.state import versions
-from tenure.errors import Conflict, InvalidValue, NotFound, NotPermitted
+from tenure.errors import Conflict, Exhausted, InvalidValue, NotFound, NotPermitted
 from tenure.model import events as e
-from tenure.model.answers import Displaced, Holding
 from tenure.model.addressing import Network
+from tenure.model.answers import Displaced, Holding
 from tenure.model.holding import MACHINES, OWN_PROJECTS, Claim, ClaimRequest
 from tenure.model.machines import Interface
 from tenure.model.policy import Kept, OnOverride
 from tenure.model.uses import BindClaim, ClaimAddresses, ReleaseClaim
+from tenure.net.addresses import version_of
 
 
 def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
     """Give addresses under a handle, or say what the handle already has.
 
-    The same handle with the same content gets the same claim; nothing is recorded then.
+    The same handle with the same content gets the same claim; nothing is recorded then. What the claim replaces on
+    its interface is displaced, as `on_override` says. Where there is no room, one that queues waits in order.
 
     Raises:
-        Conflict: The handle has other content (fact `differs`), the name is taken, or the place is draining.
-        AlreadyAllocated: `address` belongs to another handle.
-        Exhausted: No subnet that may serve it has an address available.
+        InvalidValue: A field is malformed, or cannot stand beside another.
+        NotFound, NotPermitted: The network, a place, a machine or the reservation is not here, or another project's.
+        Conflict: The handle has other content (fact `differs`), the name is taken, the place is draining, or an
+            address that is named cannot be had.
+        AlreadyAllocated: An address that is named belongs to another handle.
+        Exhausted: No subnet that may serve it has an address available; the reservation holds too few; or nowhere are
+            so many side by side.
 
-    Cost: O(1) for each subnet looked at, amortized.
+    Cost: O(1) for each subnet looked at, amortized; see `side_by_side` where that is asked for.
     """
     handle = (
         "claim:" + next(draft.moment.ids)
@@ -43,9 +54,16 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
     known = draft.facts.handles[request.project, handle] if use.handle is not None else None
     if known is not None:
         return _again(draft, draft.facts.claims[known], request, said=use.request.family is not None)
+    if request.reservation is not None:
+        request = from_reservation(draft, request, family_said=use.request.family is not None)
+    if request.expires is not None and request.expires <= draft.moment.now:
+        raise InvalidValue("expires is over already", pointer="/expires")
     not_draining(draft.state, request.host)
     claim = _begun(draft, handle, request, port_for(draft, request))
-    return _deferred(draft, claim) if _waits(draft, request) else _decided(draft, claim)
+    if _waits(draft, request):
+        room_to_wait(draft, request)
+        return _deferred(draft, claim)
+    return _queued(draft, claim) if request.queue else _decided(draft, claim)
 
 
 def bind_claim(use: BindClaim, draft: Draft) -> Holding:
@@ -133,13 +151,16 @@ def give(
         host=host,
         machine=draft.facts.machines[interface.machine].name,
         mac=interface.mac,
+        family=None if reservation is None else family_of(draft, draft.facts.claims[reservation]),
         address=address,
         project=MACHINES,
         defer=defer,
+        reservation=reservation,
         on_override=on_override,
     )
     claim = _begun(draft, handle, resolve.normalized(request, draft.state), Port(interface.machine, interface.id), kept)
     if defer:
+        room_to_wait(draft, claim.request)
         return _deferred(draft, claim)
     return _decided(draft, claim, only)
 
@@ -163,19 +184,39 @@ def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = No
     What they replace on the claim's interface is displaced, and answered.
 
     Raises:
-        TenureError: As `placing.place`.
+        TenureError: As `claim_addresses`.
     """
     first = opens
     displaced: tuple[Displaced, ...] = ()
     for version in versions(claim.request.family):
         here = only if only is not None and only.version == version else None
         stand = stand_of(draft, claim, version)
-        for _ in range(claim.request.count):
-            place(draft, claim, version, opens=first, only=here, stand=stand)
+        for record in _addresses(draft, claim, version, here):
+            record(opens=first, stand=stand)
             first = False
-            stand = ALIAS if claim.interface is not None else PRIMARY
-        displaced += displace(draft, claim, version)
+            stand = ALIAS if claim.interface is not None else stand
+        if claim.interface is not None:
+            displaced += displace(draft, claim, version)
     return displaced
+
+
+def _addresses(draft: Draft, claim: Claim, version: int, only: Space | None) -> Iterator[Callable[..., None]]:
+    """How to record each address of a version that a claim asks for, found once those before it are recorded."""
+    request = claim.request
+    if request.reservation is not None:
+        for allocation in lent_to(draft, claim, version):
+            yield partial(lend, draft, claim, allocation)
+    elif request.addresses:
+        for at, address in enumerate(request.addresses):
+            if version_of(address) == version:
+                yield partial(record_address, draft, claim, *named(draft, claim, address, f"/addresses/{at}"))
+    elif request.contiguous and request.count > 1:
+        for found in side_by_side(draft, claim, version):
+            yield partial(record_address, draft, claim, *found)
+    else:
+        had = had_last(draft, claim, version, only) if claim.project == MACHINES and request.address is None else None
+        for _ in range(request.count):
+            yield partial(record_address, draft, claim, *(had or find(draft, claim, version, only=only)))
 
 
 def open_claim(draft: Draft, name: str) -> Claim:
@@ -196,18 +237,32 @@ def _by_name(draft: Draft, request: ClaimRequest) -> ClaimRequest:
 
 
 def _again(draft: Draft, claim: Claim, request: ClaimRequest, *, said: bool) -> Holding:
-    """A family that was not said is what it was then, whatever subnets the network has got since."""
+    """What was not said or is called otherwise now is what it was then.
+
+    That is the family, whatever subnets the network has got since; and the reservation, by its handle.
+    """
     if not said:
         request = msgspec.structs.replace(request, family=claim.request.family)
+    source = draft.facts.claims.get(claim.request.reservation or "")
+    if source is not None and request.reservation == source.handle:
+        request = msgspec.structs.replace(request, reservation=source.id)
     if claim.request == request:
         return holding(draft, claim)
     both = ((f, getattr(claim.request, f), getattr(request, f)) for f in ClaimRequest.__struct_fields__)
-    differs = {field: [old, new] for field, old, new in both if old != new}
+    differs = {_SENT.get(field, field): [_plain(old), _plain(new)] for field, old, new in both if old != new}
     raise Conflict(
         f"handle {claim.handle!r} has a claim that differs in {', '.join(differs)}; release it first",
         claim=claim.id,
         differs=differs,
     )
+
+
+_SENT = {"reservation": "from"}
+
+
+def _plain(value: object) -> object:
+    """A value as an error carries it."""
+    return msgspec.to_builtins(value)
 
 
 def _not_our_own(request: ClaimRequest, handle: str) -> None:
@@ -241,10 +296,17 @@ def _begun(draft: Draft, handle: str, request: ClaimRequest, port: Port, kept: K
 
 
 def _deferred(draft: Draft, claim: Claim) -> Holding:
-    """The claim waits; there is room for it."""
-    room_to_wait(draft, claim.request)
     draft.record(e.ClaimDeferred(claim=msgspec.structs.replace(claim, bound=None)))
     return holding(draft, draft.facts.claims[claim.id], created=True)
+
+
+def _queued(draft: Draft, claim: Claim) -> Holding:
+    """Decided at once if there is room for it beside those that wait already; else it waits as they do."""
+    try:
+        room_to_wait(draft, claim.request)
+        return draft.attempt(lambda: _decided(draft, claim))
+    except Exhausted:
+        return _deferred(draft, claim)
 
 
 def _decided(draft: Draft, claim: Claim, only: Space | None = None) -> Holding:
@@ -254,7 +316,7 @@ def _decided(draft: Draft, claim: Claim, only: Space | None = None) -> Holding:
 
 def _waits(draft: Draft, request: ClaimRequest) -> bool:
     """Whether the claim is decided later: it says so, or its network's model needs a host to choose by."""
-    if request.address is not None:
+    if request.address is not None or request.addresses or request.reservation is not None:
         return False
     clustered = draft.state.networks[request.network].model == "clustered"
     return request.defer or (clustered and request.host is None and request.subnet is None)

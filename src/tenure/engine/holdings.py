@@ -7,6 +7,7 @@ import msgspec
 
 from tenure.engine.draft import Draft
 from tenure.engine.leaving import emptied
+from tenure.engine.reservations import give_back
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.answers import Displaced, HeldAddress, Holding
@@ -53,8 +54,10 @@ def release(
     closes: bool,
     held: Iterable[Allocation] | None = None,
     because: str = "",
-) -> None:
+) -> tuple[Displaced, ...]:
     """Record that a claim's open addresses are taken back, and that the claim ends with them if `closes`.
+
+    What it borrowed goes back to its reservation, if that is there; answers which did.
 
     `held`: Those of them that are; None for all.
 
@@ -64,8 +67,12 @@ def release(
     client declined rests for a day.
     """
     taken = list(draft.facts.held[claim.id].values() if held is None else held)
+    returned = []
     for at, allocation in enumerate(taken):
         last = closes and at == len(taken) - 1
+        if allocation.lender is not None and give_back(draft, claim, allocation, closes=last):
+            returned.append(Displaced(allocation.ip, "returned", allocation.lender))
+            continue
         attached = draft.facts.attached.get(allocation.id, {})
         until = draft.moment.now
         draft.record(
@@ -83,6 +90,7 @@ def release(
         space = draft.state.subnets[allocation.subnet]
         for step in emptied(space, number_of(allocation.ip)):
             draft.record(step)
+    return tuple(returned)
 
 
 def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:

@@ -8,6 +8,7 @@ import msgspec
 from tenure.engine import resolve
 from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
+from tenure.engine.fields import labelled
 from tenure.engine.leaving import leaving
 from tenure.errors import Conflict, InUse, InvalidValue, NotFound
 from tenure.model import events as e
@@ -41,7 +42,12 @@ _BOUNDS = {
     "block_length_v6": (32, 128),
     "rack_block_length_v6": (32, 128),
     "route_budget": (1, 1_000_000),
+    "harvest_after": (0, 3650 * 86400),
+    "harvest_below": (0, 2**32),
+    "low_threshold": (0, 2**32),
+    "enlist_limit": (0, 100_000),
 }
+_SAID_BY_ENGINE = ("over_budget", "depleted")
 
 
 def changed(thing: T, changes: dict[str, Any], fixed: tuple[str, ...]) -> T:
@@ -227,8 +233,8 @@ def create_network(use: CreateNetwork, draft: Draft) -> Made:
     """Make a network."""
     resolve.unnamed(draft.state, "network", use.name)
     vrf = resolve.resolved(draft.state, "vrf", use.vrf, "/vrf")
-    network = new(Network, next(draft.moment.ids), use.fields, name=use.name, vrf=vrf)
-    _sound(network)
+    _not_said(use.fields)
+    network = _sound(new(Network, next(draft.moment.ids), use.fields, name=use.name, vrf=vrf))
     draft.record(e.NetworkCreated(network=network))
     return Made(network=network)
 
@@ -238,11 +244,11 @@ def change_network(use: ChangeNetwork, draft: Draft) -> Made:
     old = resolve.network(draft.state, use.network, "")
     resolve.matching(old.revision, draft.asked.if_match)
     changes = dict(use.changes)
+    _not_said(changes)
     if changes.get("vrf") is not None:
         changes["vrf"] = draft.state.find("vrf", str(changes["vrf"]))
-    network = changed(old, changes, ("vrf",))
+    network = _sound(changed(old, changes, ("vrf",)))
     resolve.unnamed(draft.state, "network", network.name, but=network.id)
-    _sound(network)
     if network.domain != old.domain:
         held = [s.subnet.cidr for s in draft.state.spaces(old.id) if s.held]
         vacant(f"domain of network {old.name}", held, sum(s.held for s in draft.state.spaces(old.id)))
@@ -250,7 +256,14 @@ def change_network(use: ChangeNetwork, draft: Draft) -> Made:
     return Made(network=network)
 
 
-def _sound(network: Network) -> None:
+def _not_said(fields: Mapping[str, object]) -> None:
+    for name in _SAID_BY_ENGINE:
+        if name in fields:
+            raise InvalidValue(f"{name} cannot be set: it tells what is so", pointer=f"/{name}")
+
+
+def _sound(network: Network) -> Network:
+    """A network whose policies hold, with its tags in their one form."""
     bounded(network, tuple(_BOUNDS))
     domain = network.domain
     if domain is not None and not (domain.endswith(".") and resolve.is_hostname(domain[:-1])):
@@ -260,6 +273,7 @@ def _sound(network: Network) -> None:
         rack, block = getattr(network, f"rack_block_length_{version}"), getattr(network, f"block_length_{version}")
         if rack is not None and block is not None and rack > block:
             raise InvalidValue("a rack block cannot be smaller than a block", pointer=f"/rack_block_length_{version}")
+    return labelled(network)
 
 
 def sound_dhcp(dhcp: Dhcp) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from tenure.engine import resolve
 from tenure.engine.draft import Draft
+from tenure.engine.fields import labelled
 from tenure.engine.inventory import changed, vacant
 from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
@@ -28,14 +29,16 @@ def create_machine(use: CreateMachine, draft: Draft) -> MachineWithInterfaces:
     """
     _unnamed(draft, use.name, None)
     location = None if use.location is None else resolve.location(draft.state, use.location, "/location").id
-    machine = Machine(
-        id=next(draft.moment.ids),
-        name=use.name,
-        kind=use.kind,
-        location=location,
-        harvest=use.harvest,
-        tags=_sorted(use.tags),
-        custom=use.custom,
+    machine = labelled(
+        Machine(
+            id=next(draft.moment.ids),
+            name=use.name,
+            kind=use.kind,
+            location=location,
+            harvest=use.harvest,
+            tags=use.tags,
+            custom=use.custom,
+        )
     )
     draft.record(e.MachineCreated(machine=machine))
     _set_interfaces(draft, machine, [msgspec.structs.asdict(new) for new in use.interfaces])
@@ -109,7 +112,7 @@ def home_handle(interface: str) -> str:
 
 def _lived(draft: Draft, old: Machine, new: Machine) -> Machine:
     """A machine after a change of its kind: a device has no life, and what was one begins it."""
-    new = msgspec.structs.replace(new, tags=_sorted(new.tags))
+    new = labelled(new)
     if new.kind == old.kind:
         return new
     if old.lifecycle in ("deployed", "retired"):
@@ -122,10 +125,6 @@ def _lived(draft: Draft, old: Machine, new: Machine) -> Machine:
 
 def _a(kind: str) -> str:
     return f"{'an' if kind == 'instance' else 'a'} {kind}"
-
-
-def _sorted(tags: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(set(tags)))
 
 
 def _claims(draft: Draft, machine: str) -> list[Claim]:

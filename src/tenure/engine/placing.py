@@ -9,6 +9,7 @@ from tenure.engine.models import MODELS
 from tenure.engine.reach import barrier, near
 from tenure.engine.resolve import is_hostname
 from tenure.engine.rooms import Offered
+from tenure.engine.slaac import EUI64_LENGTH, eui64
 from tenure.engine.space import Space
 from tenure.engine.state import versions
 from tenure.engine.strategies import STRATEGIES, View, Wish
@@ -18,7 +19,7 @@ from tenure.model.addressing import Network
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.placement import ROOT, Look
 from tenure.model.policy import Standing, reach_of
-from tenure.net.addresses import number_of, text_of
+from tenure.net.addresses import number_of, text_of, version_of
 
 
 class Stand(NamedTuple):
@@ -32,31 +33,22 @@ PRIMARY: Final = Stand()
 ALIAS: Final = Stand("alias")
 
 
-def place(
-    draft: Draft, claim: Claim, version: int, *, opens: bool, only: Space | None = None, stand: Stand = PRIMARY
-) -> None:
-    """Record one address of one version for a claim, with the blocks that had to be taken for it.
+def find(draft: Draft, claim: Claim, version: int, *, only: Space | None = None) -> tuple[Space, int, "Why"]:
+    """One address of one version for a claim, after the blocks were taken for it: the one named, else its choice.
 
     Raises:
         InvalidValue, AlreadyAllocated, Conflict: The address that was named cannot be had.
         Exhausted: There is none.
     """
-    space, number, why = find(draft, claim, version, only=only)
-    record_address(draft, claim, space, number, why, opens=opens, stand=stand)
-
-
-def find(draft: Draft, claim: Claim, version: int, *, only: Space | None = None) -> tuple[Space, int, "Why"]:
-    """The address that `place` would record, after the blocks were taken for it.
-
-    Raises:
-        TenureError: As `place`.
-    """
     network = draft.state.networks[claim.network]
     if claim.request.address is not None:
-        space, number = _named(draft, claim, network)
-        return space, number, placed(claim, space, number)
+        return named(draft, claim, claim.request.address)
+    if version == 6 and network.address_mode == "slaac" and claim.interface is not None:
+        made = _by_eui64(draft, claim, network, only)
+        if made is not None:
+            return made
     wish = wish_of(draft, claim.host, network)
-    spaces = Serving(draft, network, version, wish, only or _wanted_subnet(draft, claim.request, wish))
+    spaces = Serving(draft, network, version, wish, only or wanted_subnet(draft, claim.request, wish))
     view = view_of(draft, wish, spaces)
     candidates = STRATEGIES[network.strategy](wish, view)
     found = choose(candidates, view, draft.state.subnets, draft.record)
@@ -182,10 +174,15 @@ def _could_serve(draft: Draft, request: ClaimRequest, network: Network, version:
     if request.host is None and request.subnet is None:
         return draft.state.rooms.all(network.id, version)
     wish = wish_of(draft, request.host, network)
-    return Serving(draft, network, version, wish, _wanted_subnet(draft, request, wish))
+    return Serving(draft, network, version, wish, wanted_subnet(draft, request, wish))
 
 
-def _wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | None:
+def wanted_subnet(draft: Draft, request: ClaimRequest, wish: Wish) -> Space | None:
+    """The subnet that a claim names, if it may be used there.
+
+    Raises:
+        Conflict: It is gone, is draining, or does not reach the host.
+    """
     if request.subnet is None:
         return None
     space = draft.state.subnets.get(request.subnet)
@@ -239,20 +236,28 @@ def reaches(space: Space, wish: Wish) -> bool:
     return not bound or not wish.path or bool(set(wish.path).intersection(bound))
 
 
-def _named(draft: Draft, claim: Claim, network: Network) -> tuple[Space, int]:
-    request = claim.request
-    address = str(request.address)
+def named(draft: Draft, claim: Claim, address: str, pointer: str = "/address") -> tuple[Space, int, "Why"]:
+    """An address that a claim asks for by name, if it may have it.
+
+    Raises:
+        InvalidValue: It is not in the network, or in the subnet that was named.
+        AlreadyAllocated: Another claim has it.
+        Conflict: It is kept for something, rests, is used by a stranger, or cannot be used where the claim's host is.
+    """
+    network, request = draft.state.networks[claim.network], claim.request
     number = number_of(address)
-    version = 6 if ":" in address else 4
-    space = draft.state.space_at(network.vrf, version, number)
+    space = draft.state.space_at(network.vrf, version_of(address), number)
     if space is None or space.subnet.network != network.id or request.subnet not in (None, space.subnet.id):
         where = "that subnet" if request.subnet else f"any subnet of network {network.name}"
-        raise InvalidValue(f"{address} is not in {where}", pointer="/address", value=address)
-    _may_be_there(draft, claim, network, space, number)
+        raise InvalidValue(f"{address} is not in {where}", pointer=pointer, value=address)
+    may_be_there(draft, claim, space, number, pointer)
+    _not_draining(space, pointer)
     if space.is_used(number):
-        raise AlreadyAllocated(f"{address} belongs to another handle", address=address)
+        raise AlreadyAllocated(f"{address} belongs to another handle", address=address, pointer=pointer)
     if number in space.closed:
-        raise Conflict(f"{address} {_kept_for(space, number)}", address=address, pointer="/address")
+        raise Conflict(f"{address} {_kept_for(space, number)}", address=address, pointer=pointer)
+    if number in space.strangers:
+        _no_stranger(draft, claim, address, space, pointer)
     resting = space.resting.get(number)
     if resting is not None and not request.during_cooldown:
         until = resting.isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -261,25 +266,100 @@ def _named(draft: Draft, claim: Claim, network: Network) -> tuple[Space, int]:
             address=address,
             cooling_until=resting.isoformat(),
         )
-    return space, number
+    return space, number, placed(claim, space, number)
 
 
-def _may_be_there(draft: Draft, claim: Claim, network: Network, space: Space, number: int) -> None:
-    """Refuse a named address that cannot be used where the claim's host is."""
-    address = claim.request.address
+def _no_stranger(draft: Draft, claim: Claim, address: str, space: Space, pointer: str) -> None:
+    """Refuse an address on which another MAC than the claim's was seen."""
+    seen = draft.facts.observations.get((space.subnet.vrf, address))
+    mac = None if claim.interface is None else draft.facts.interfaces[claim.interface].mac
+    if seen is None or seen.mac is None or seen.mac != mac:
+        who = "somebody" if seen is None or seen.mac is None else seen.mac
+        raise Conflict(
+            f"{address} was seen in use by {who}, to whom it was not given",
+            address=address,
+            mac=None if seen is None else seen.mac,
+            pointer=pointer,
+        )
+
+
+def had_last(draft: Draft, claim: Claim, version: int, only: Space | None) -> tuple[Space, int, "Why"] | None:
+    """The address of a version that was held last under a claim's handle, if it may have it again.
+
+    Its own rest does not bar it; a stranger, somebody else's claim, or a place from which it cannot be used does.
+    """
+    network = draft.state.networks[claim.network]
+    for allocation in draft.facts.former.get((claim.project, claim.handle), ()):
+        space, number = draft.state.subnets.get(allocation.subnet), number_of(allocation.ip)
+        if space is None or space.version != version or only not in (None, space):
+            continue
+        fits = space.subnet.network == network.id and not space.subnet.draining
+        if fits and _is_its_own(space, number, allocation) and _is_near(draft, claim, network, space, number):
+            return space, number, placed(claim, space, number, "former")
+    return None
+
+
+def _is_its_own(space: Space, number: int, allocation: Allocation) -> bool:
+    """Whether an address is free, or rests from this allocation only."""
+    if number in space.strangers:
+        return False
+    resting = space.resting.get(number)
+    mine = resting is not None and resting == allocation.cooling_until
+    return space.is_free(number) or (mine and not space.is_used(number) and number not in space.closed)
+
+
+def _is_near(draft: Draft, claim: Claim, network: Network, space: Space, number: int) -> bool:
+    wish = wish_of(draft, claim.host, network)
+    return reaches(space, wish) and barrier(draft.state, network, space, number, claim.host) is None
+
+
+def may_be_there(draft: Draft, claim: Claim, space: Space, number: int, pointer: str = "/address") -> None:
+    """Refuse an address that cannot be used where the claim's host is.
+
+    Raises:
+        Conflict: Its subnet does not reach there, or a hard boundary keeps it.
+    """
+    network = draft.state.networks[claim.network]
     if not reaches(space, wish_of(draft, claim.host, network)):
-        raise Conflict(f"{address} is of a subnet that does not reach that host", address=address, pointer="/address")
-    _not_draining(space, "/address")
+        address = text_of(space.version, number)
+        raise Conflict(f"{address} is of a subnet that does not reach that host", address=address, pointer=pointer)
     block = barrier(draft.state, network, space, number, claim.host)
     if block is not None:
-        owner = _place_name(draft, block.owner or ROOT)
+        address, owner = text_of(space.version, number), _place_name(draft, block.owner or ROOT)
         raise Conflict(
             f"{address} lies in block {block.text} of {owner}, and the boundary is hard",
             address=address,
             block=block.text,
             boundary="hard",
-            pointer="/address",
+            pointer=pointer,
         )
+
+
+def _by_eui64(draft: Draft, claim: Claim, network: Network, only: Space | None) -> tuple[Space, int, "Why"] | None:
+    """The address that the claim's interface makes of its MAC, in the first /64 that may serve it.
+
+    None where there is no such subnet, or the interface has that address already. It is taken out of its rest, and
+    from a stranger: nobody else makes it.
+
+    Raises:
+        AlreadyAllocated, Conflict: It is another's, or kept for something.
+    """
+    wish = wish_of(draft, claim.host, network)
+    wanted = only or wanted_subnet(draft, claim.request, wish)
+    space = next((s for s in Serving(draft, network, 6, wish, wanted) if s.prefix_length == EUI64_LENGTH), None)
+    if space is None or claim.interface is None:
+        return None
+    number = space.first | eui64(draft.facts.interfaces[claim.interface].mac)
+    ip = text_of(6, number)
+    mine = (draft.facts.allocations[a].ip for a in draft.facts.uses.get(claim.interface, ()))
+    if ip in mine:
+        return None
+    may_be_there(draft, claim, space, number, "/mac")
+    if space.is_used(number):
+        raise AlreadyAllocated(f"{ip}, which the MAC makes, belongs to another handle", address=ip, pointer="/mac")
+    if number in space.closed:
+        raise Conflict(f"{ip}, which the MAC makes, {_kept_for(space, number)}", address=ip, pointer="/mac")
+    return space, number, placed(claim, space, number, "eui64")
 
 
 def _kept_for(space: Space, number: int) -> str:

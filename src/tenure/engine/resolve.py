@@ -2,6 +2,9 @@
 
 from typing import TypeVar
 
+import msgspec
+
+from tenure.engine.fields import labelled
 from tenure.engine.space import Space
 from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, NotFound, StaleRevision
@@ -9,12 +12,17 @@ from tenure.model.addressing import Network
 from tenure.model.holding import ClaimRequest
 from tenure.model.policy import Family
 from tenure.model.topology import Location
-from tenure.net.addresses import parse_address
+from tenure.net.addresses import parse_address, version_of
 from tenure.net.identifiers import parse_mac
 
 T = TypeVar("T")
 
 _MOST = 1024
+_FAMILIES: dict[frozenset[int], Family] = {
+    frozenset({4}): "v4",
+    frozenset({6}): "v6",
+    frozenset({4, 6}): "dual",
+}
 _BROADCAST = "255.255.255.255"
 LONGEST_NAME = 253
 LONGEST_HANDLE = 512
@@ -69,26 +77,53 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
     if subnet is not None and state.subnets[subnet].subnet.network != net.id:
         raise InvalidValue(f"subnet {request.subnet!r} is not of network {net.name}", pointer="/subnet")
     address = None if request.address is None else str(parse_address(request.address, "/address"))
+    addresses = _several(request.addresses) if request.addresses else ()
+    _together(request)
+    return labelled(
+        msgspec.structs.replace(
+            request,
+            network=net.id,
+            subnet=subnet,
+            host=None if request.host is None else location(state, request.host).id,
+            machine=None if request.machine is None else plain(request.machine, "/machine"),
+            mac=None if request.mac is None else parse_mac(request.mac, "/mac"),
+            hostname=None if request.hostname is None else relative_name(request.hostname),
+            family=_family(state, net, request, subnet, (address,) if address else addresses),
+            address=address,
+            project=plain(request.project, "/project"),
+            purpose=request.purpose and plain(request.purpose, "/purpose", LONGEST_NOTE),
+            addresses=addresses,
+            reservation=None if request.reservation is None else plain(request.reservation, "/from", LONGEST_HANDLE),
+        )
+    )
+
+
+def _several(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """Addresses in their one spelling, each once."""
+    found: dict[str, None] = {}
+    for at, text in enumerate(addresses):
+        address = str(parse_address(text, f"/addresses/{at}"))
+        if address in found:
+            raise InvalidValue(f"{text} stands twice", pointer=f"/addresses/{at}", value=text)
+        found[address] = None
+    return tuple(found)
+
+
+def _together(request: ClaimRequest) -> None:
+    """Refuse what cannot be asked for in one claim."""
     if not 1 <= request.count <= _MOST:
         raise InvalidValue(f"count must be 1 to {_MOST}", pointer="/count", minimum=1, maximum=_MOST)
-    if address is not None and request.count != 1:
+    if len(request.addresses) > _MOST:
+        raise InvalidValue(f"addresses must be at most {_MOST}", pointer="/addresses", maximum=_MOST)
+    by_name = request.address is not None or bool(request.addresses)
+    if by_name and request.count != 1:
         raise InvalidValue("count must be 1 where an address is named", pointer="/count", allowed=[1])
-    return ClaimRequest(
-        network=net.id,
-        subnet=subnet,
-        host=None if request.host is None else location(state, request.host).id,
-        machine=None if request.machine is None else plain(request.machine, "/machine"),
-        mac=None if request.mac is None else parse_mac(request.mac, "/mac"),
-        hostname=None if request.hostname is None else _hostname(request.hostname),
-        family=_family(state, net, request, subnet, address),
-        address=address,
-        during_cooldown=request.during_cooldown,
-        count=request.count,
-        project=plain(request.project, "/project"),
-        purpose=request.purpose and plain(request.purpose, "/purpose", LONGEST_NOTE),
-        static=request.static,
-        defer=request.defer,
-    )
+    if request.address is not None and request.addresses:
+        raise InvalidValue("name one address, or several", pointer="/addresses")
+    if request.contiguous and (by_name or request.reservation is not None):
+        raise InvalidValue("what is named cannot be chosen side by side", pointer="/contiguous", allowed=[False])
+    if request.alias and request.machine is None and request.mac is None:
+        raise InvalidValue("an alias needs a machine or a mac that it stands beside", pointer="/alias")
 
 
 def host_address(text: str, pointer: str) -> str:
@@ -103,7 +138,12 @@ def host_address(text: str, pointer: str) -> str:
     return str(address)
 
 
-def _hostname(name: str) -> str:
+def relative_name(name: str) -> str:
+    """A host name as it is held: relative, in lower case.
+
+    Raises:
+        InvalidValue: It is fully qualified, or no such name.
+    """
     if name.endswith("."):
         raise InvalidValue(
             f"{name!r} is fully qualified; leave out the domain, which is the network's",
@@ -136,11 +176,12 @@ def plain(text: str, pointer: str, most: int = LONGEST_NAME) -> str:
     return text
 
 
-def _family(state: State, net: Network, request: ClaimRequest, subnet: str | None, address: str | None) -> Family:
-    if address is not None:
-        said: Family = "v6" if ":" in address else "v4"
+def _family(state: State, net: Network, request: ClaimRequest, subnet: str | None, named: tuple[str, ...]) -> Family:
+    if named:
+        said: Family = _FAMILIES[frozenset(map(version_of, named))]
         if request.family not in (None, said):
-            raise InvalidValue(f"{address} is not of family {request.family}", pointer="/family", allowed=[said])
+            what = named[0] if len(named) == 1 else "what is named"
+            raise InvalidValue(f"{what} is not of family {request.family}", pointer="/family", allowed=[said])
         return said
     if subnet is not None:
         said = "v4" if state.subnets[subnet].version == 4 else "v6"

@@ -95,23 +95,23 @@ def _primaries(draft: Draft, claim: Claim, version: int) -> list[Allocation]:
 
 def _displaced(draft: Draft, claim: Claim, allocation: Allocation, how: OnOverride) -> Displaced:
     if how == "release":
-        _released(draft, claim, allocation)
-        return Displaced(allocation.ip, "released", allocation.claim)
+        return _released(draft, claim, allocation)
     standing: Standing = "shelved" if how == "shelve" else "alias"
     _stand_behind(draft, msgspec.structs.replace(allocation, standing=standing), claim.id)
     return Displaced(allocation.ip, "shelved" if how == "shelve" else "kept", allocation.claim)
 
 
-def _released(draft: Draft, claim: Claim, allocation: Allocation) -> None:
+def _released(draft: Draft, claim: Claim, allocation: Allocation) -> Displaced:
     """The displaced address goes back; what stood behind it stands behind its successor."""
     holder = draft.facts.claims[allocation.claim]
     version = version_of(allocation.ip)
     waiting = [f.allocation for f in followers(draft, holder) if version_of(f.allocation.ip) == version]
     last = len(draft.facts.held[holder.id]) == 1
     ended = closed(draft, holder) if last else holder
-    release(draft, ended, "displaced", closes=last, held=[allocation])
+    returned = release(draft, ended, "displaced", closes=last, held=[allocation])
     for behind in waiting:
         _stand_behind(draft, behind, claim.id)
+    return returned[0] if returned else Displaced(allocation.ip, "released", holder.id)
 
 
 def closed(draft: Draft, claim: Claim) -> Claim:

@@ -6,8 +6,10 @@ from typing import Any
 from tenure.engine import resolve
 from tenure.engine.buddy import Piece
 from tenure.engine.draft import Draft
+from tenure.engine.fields import labelled
 from tenure.engine.holdings import as_block
 from tenure.engine.inventory import changed, new, sound_dhcp, vacant
+from tenure.engine.renumber import not_renumbered, stays_draining
 from tenure.engine.space import Space
 from tenure.engine.stretches import covered, holders_key, left_out, whole
 from tenure.errors import InvalidValue, NotFound, Overlap
@@ -44,12 +46,14 @@ def change_subnet(use: ChangeSubnet, draft: Draft) -> Made:
     Raises:
         InUse: A holder would be outside, or would sit on what is kept from now on.
         Overlap: As for a new one.
+        Conflict: It would not be draining, though its addresses are being replaced.
     """
     space = resolve.space(draft.state, use.subnet, "")
     old = space.subnet
     resolve.matching(old.revision, draft.asked.if_match)
     if use.changes == {"draining": old.draining}:
         return Made(subnet=old)
+    stays_draining(use.changes, old)
     changes = _resolved_fields(draft, use.changes)
     if "cidr" in changes:
         changes["cidr"] = str(_prefix(str(changes["cidr"])))
@@ -90,6 +94,7 @@ def delete_subnet(use: DeleteSubnet, draft: Draft) -> Nothing:
     """Close a subnet that holds nothing, with its ranges and blocks."""
     space = resolve.space(draft.state, use.subnet, "")
     resolve.matching(space.subnet.revision, draft.asked.if_match)
+    not_renumbered(draft, space)
     holders, _ = draft.facts.holders.get(("subnet", space.subnet.id, "", ""), ([], 0))
     vacant(f"subnet {space.subnet.cidr}", holders, space.held)
     for range_ in list(space.ranges.values()):
@@ -168,6 +173,8 @@ def _prefix(text: str) -> Prefix:
 
 def _resolved_fields(draft: Draft, fields: dict[str, Any]) -> dict[str, Any]:
     resolved = dict(fields)
+    if "renumbering" in resolved:
+        raise InvalidValue("renumbering cannot be set: renumber the subnet", pointer="/renumbering")
     if resolved.get("gateway") is not None:
         resolved["gateway"] = str(parse_address(str(resolved["gateway"]), "/gateway"))
     if "dns_servers" in resolved:
@@ -201,7 +208,7 @@ def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:
         edges = [prefix.network_address] + ([prefix.broadcast_address] if prefix.version == 4 else [])
         if gateway in edges and not small and not subnet.use_all_addresses:
             raise InvalidValue(f"gateway {gateway} is an edge of {prefix}", pointer="/gateway", value=str(gateway))
-    return subnet
+    return labelled(subnet)
 
 
 def _room_for(draft: Draft, network: Network, prefix: Prefix, but: Space | None) -> None:
