@@ -116,6 +116,7 @@ def _differences(rebuilt: Rebuilt, snapshot: Snapshot, turn: Turn) -> Iterator[s
     yield from _compared(
         "blocks", *(_by_block(blocks) for blocks in (rebuilt.rows("blocks").values(), snapshot.blocks()))
     )
+    yield from _compared("labels", _by_thing(rebuilt.rows("labels")), _by_thing(_grouped(snapshot)))
     yield from _compared_by_key(rebuilt, turn)
     yield from _compared_seen(rebuilt, turn)
     yield from _compared_held(rebuilt, snapshot)
@@ -139,6 +140,18 @@ def _without_serial(zone: Zone) -> Zone:
 
 def _by_block(blocks: Iterable[Any]) -> Rows:
     return {(block.subnet, block.cidr, block.kind): block for block in blocks}
+
+
+def _grouped(snapshot: Snapshot) -> Rows:
+    found: Rows = {}
+    for kind, thing, label in snapshot.labels():
+        found.setdefault((kind, thing), []).append(label)
+    return found
+
+
+def _by_thing(labels: Rows) -> Rows:
+    """Labels in one order; a thing without any is none."""
+    return {key: sorted(found) for key, found in labels.items() if found}
 
 
 def _compared_by_key(rebuilt: Rebuilt, turn: Turn) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""What a snapshot says of addresses that have routes of their own, and of those that strangers were seen on."""
+"""What a snapshot says beside what the allocator's memory begins with.
+
+Of addresses that have routes of their own, of those that strangers were seen on, and of what things are found by.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -42,6 +45,14 @@ class Stranger(NamedTuple):
     until: datetime
 
 
+class Label(NamedTuple):
+    """A word by which an open `network`, `subnet`, `machine` or `claim` is found."""
+
+    kind: str
+    thing: str
+    label: str
+
+
 class Placements(Protocol):
     """A part of `Snapshot`; its iterators stream."""
 
@@ -55,6 +66,10 @@ class Placements(Protocol):
 
     def strangers(self, now: datetime) -> Iterator[Stranger]:
         """What was seen on addresses and counts after `now`, whether or not they are held."""
+        ...
+
+    def labels(self) -> Iterator[Label]:
+        """Every label of every open thing."""
         ...
 
     def held_at(self, time: datetime) -> Iterator[HeldThen]:

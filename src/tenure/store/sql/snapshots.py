@@ -16,7 +16,7 @@ from tenure.model.dnsdata import Zone
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.store.interface import Held, Named, Span, Stray, Tally
-from tenure.store.placements import HandedOver, HeldThen, Loose, Stranger
+from tenure.store.placements import HandedOver, HeldThen, Label, Loose, Stranger
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import Database
 from tenure.store.sql.turns import read_head
@@ -110,6 +110,11 @@ class SqlSnapshot:
         for vrf, address, until in self._stream(seen, r.micros(now)):
             version = 4 if len(address) == 4 else 6
             yield Stranger(vrf, version, int.from_bytes(address, "big"), r.time_of(until))
+
+    def labels(self) -> Iterator[Label]:
+        """Every label of every open thing."""
+        for row in self._stream("SELECT kind, thing, label FROM labels"):
+            yield Label(*row)
 
     def named(self, spans: Iterable[Span] | None = None) -> Iterator[Named]:
         """Open allocations with a hostname, none shelved: all, or a range of the subnets' index a span."""
