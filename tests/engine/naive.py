@@ -1,6 +1,6 @@
 """What a state must say, worked out the slow way from the tables: dictionaries and sets, no bits."""
 
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from tenure.net.addresses import number_of, parse_prefix
@@ -31,6 +31,18 @@ def edges(space: Any) -> set[int]:
     if space.subnet.use_all_addresses or prefix.num_addresses <= 2:
         return set()
     return {int(prefix[0])} if prefix.version == 6 else {int(prefix[0]), int(prefix[-1])}
+
+
+def strangers(world: World, space: Any) -> set[int]:
+    """Addresses on which somebody was seen lately, and that lie in no smaller subnet of the vrf."""
+    found = set()
+    for seen in world.tables.all("observations"):
+        address = ip_address(seen.ip)
+        around = [s for s in world.tables.subnets if s.vrf == seen.vrf and address in ip_network(s.cidr)]
+        innermost = max(around, key=lambda subnet: ip_network(subnet.cidr).prefixlen, default=None)
+        if seen.until > world.now and innermost is not None and innermost.id == space.subnet.id:
+            found.add(int(address))
+    return found
 
 
 def check(world: World) -> None:
@@ -66,12 +78,16 @@ def check_space(world: World, space: Any) -> None:
     resting = {number_of(a.ip) for a in mine if a.until is not None and a.cooling_until and a.cooling_until > world.now}
     resting -= held
     whole = set(range(space.first, space.last + 1))
-    free = whole - shut - held - resting
+    strange = strangers(world, space)
+    avoided = strange - shut - held - resting
+    free = whole - shut - held - resting - strange
     assert set(space.resting) == resting
+    assert set(space.strangers) == strange
+    assert space.avoided == len(avoided)
     assert space.held == len(held)
     assert (space.in_use, space.cooling, space.available) == (len(held - shut), len(resting - shut), len(free))
     assert space.capacity == len(whole - edges(space))
-    assert space.reserved == len(shut - edges(space))
+    assert space.reserved == len((shut | avoided) - edges(space))
     assert space.capacity == space.in_use + space.reserved + space.cooling + space.available
     assert space.lowest_free() == min(free, default=None)
     check_blocks(world, space, free)

@@ -6,13 +6,13 @@ from typing import Final
 from tenure.engine import lifecycle, resolve
 from tenure.engine.draft import Draft
 from tenure.engine.space import Space
-from tenure.errors import Conflict, InvalidValue
+from tenure.errors import InvalidValue
 from tenure.model import events as e
 from tenure.model.answers import Observed, Sight
 from tenure.model.holding import Allocation, Claim
 from tenure.model.observed import Observation
 from tenure.model.uses import ObserveAddresses, Sighting
-from tenure.net.addresses import number_of, parse_address, text_of
+from tenure.net.addresses import number_of, parse_address
 from tenure.net.identifiers import parse_mac
 
 OBSERVED_FOR: Final = timedelta(hours=24)
@@ -60,28 +60,6 @@ def declined(draft: Draft, claim: Claim, allocation: Allocation) -> None:
     if told is None or told - draft.moment.now <= OBSERVED_FOR - TOLD_AGAIN:
         seen = _observation(draft, space, Sighting(ip=allocation.ip, source=DECLINE), claim)
         draft.record(e.AddressDisputed(claim=claim, allocation=allocation, observed=seen))
-
-
-def not_strange(draft: Draft, space: Space, number: int, mac: str | None) -> None:
-    """Refuse to give an address on which somebody was seen lately, unless it is for the very MAC that was seen.
-
-    Raises:
-        Conflict: With who was seen (fact `mac`, which may be None), and until when that counts.
-    """
-    until = space.strangers.get(number)
-    if until is None:
-        return
-    address = text_of(space.version, number)
-    seen = draft.facts.observations.get((space.subnet.vrf, address))
-    user = None if seen is None else seen.mac
-    if user is None or user != mac:
-        raise Conflict(
-            f"{address} was seen in use by {user or 'somebody unknown'}, to whom it was not given",
-            address=address,
-            mac=user,
-            observed_until=until.isoformat(),
-            pointer="/address",
-        )
 
 
 def _sound(sighting: Sighting, pointer: str) -> Sighting:

@@ -4,6 +4,7 @@ While that lasts nothing new is placed in the subnet, and DHCP promises its
 addresses for a short time only, so that each machine asks again soon.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -109,6 +110,20 @@ def not_renumbered(draft: Draft, space: Space) -> None:
                 f"{other.subnet.cidr} is being renumbered to {space.subnet.cidr}; cancel that first",
                 subnet=other.subnet.cidr,
             )
+
+
+def stays_draining(changes: Mapping[str, object], subnet: Subnet) -> None:
+    """Refuse to place something new in a subnet that is being renumbered.
+
+    Raises:
+        Conflict: It would not be draining.
+    """
+    if subnet.renumbering is not None and changes.get("draining") is False:
+        raise Conflict(
+            f"{subnet.cidr} is being renumbered: nothing new is placed there; cancel that first",
+            subnet=subnet.cidr,
+            pointer="/draining",
+        )
 
 
 def _is_due(renumbering: Renumbering, now: datetime) -> bool:

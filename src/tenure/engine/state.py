@@ -298,6 +298,7 @@ class State:
         for subnet_id, number, host in rows.loose():
             state.subnets[subnet_id].loose[number] = host
         state._load_strays(rows.strays(now))
+        state._load_strangers(rows.strangers(now))
         state._load_tallies(rows.tallies())
         return state
 

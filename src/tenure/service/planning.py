@@ -1,7 +1,7 @@
 """One turn's uses become one batch: read by key once, planned one by one, each by itself."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,9 @@ from tenure.store.interface import Batch, DataRefused, Head, KeyUse, Replay, Tur
 
 INTERNAL = "internal"
 """Code of a failure that is a bug of ours."""
+
+_OF_TIME: Final = (u.ExpireLeases, u.Lapse, u.HarvestNetwork, u.Tend)
+"""What nobody does while the clock is not trusted."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Answer).decode
@@ -229,7 +232,7 @@ def _needs(
     if before is not None:
         wanted.claims.update(_claims(_decode(before.answer)))
         return before
-    if not trusted and isinstance(item.asked.use, u.ExpireLeases | u.Tend):
+    if not trusted and isinstance(item.asked.use, _OF_TIME):
         return StoreUnavailable("upkeep is suspended, because the clock has stepped")
     try:
         wants.want(wanted, item.asked.use, memory.state)

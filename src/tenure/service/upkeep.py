@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from tenure.model.answers import Number, Reply
-from tenure.model.uses import ExpireLeases, Submission, Tend
+from tenure.model.uses import ExpireLeases, Lapse, Submission, Tend
 from tenure.service.clock import Clock
 from tenure.store.interface import Store
 
@@ -37,10 +37,12 @@ class Upkeep:
         self._forgot_at = float("-inf")
 
     def step(self) -> int:
-        """Do what is due, if the duty is this node's: close ended leases, tend placement, drop old idempotency keys.
+        """Do what is due, if the duty is this node's: close ended leases, tend placement, do to claims what time alone
+        does, drop old idempotency keys.
 
         Returns:
-            How many leases were closed, and changes made to placement.
+            How many leases were closed, and changes made to placement and to claims (of those as many as there were
+            of the kind that had most).
 
         Raises:
             StoreUnavailable: The store or the writer takes nothing now.
@@ -56,7 +58,7 @@ class Upkeep:
                 return done
 
     def _ask(self) -> list[int]:
-        uses = ExpireLeases(limit=_AT_ONCE), Tend(limit=_AT_ONCE)
+        uses = ExpireLeases(limit=_AT_ONCE), Lapse(limit=_AT_ONCE), Tend(limit=_AT_ONCE)
         asked = [Submission(use=use, actor=DUTY, source=self._owner, patience=TERM) for use in uses]
         answers = [reply.answer for reply in self._submit(asked).result(TERM * 2)]
         return [answer.value if isinstance(answer, Number) else 0 for answer in answers]
