@@ -419,7 +419,8 @@ class ClaimQuery(Read):
     wait: Wait | None = None
 
 
-def _listed(reads: Reads, query: ClaimList) -> Page[Holding]:
+def listed(reads: Reads, query: ClaimList) -> Page[Holding]:
+    """A page of the claims that pass the filters."""
     return reads.claims(
         query.after or "",
         query.limit,
@@ -446,7 +447,7 @@ def _listed(reads: Reads, query: ClaimList) -> Page[Holding]:
 )
 async def list_(asked: Asked) -> Response:
     """Open claims, or those of one state, with the addresses they hold."""
-    page = await asked.look(_listed, asked.query)
+    page = await asked.look(listed, asked.query)
     return answer(PageOut(await shown(asked, page.items), page.next))
 
 

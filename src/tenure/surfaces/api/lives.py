@@ -23,6 +23,7 @@ from tenure.model.uses import (
 from tenure.net.addresses import parse_address
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.bodies import BATCH_LIMIT
+from tenure.surfaces.api.claims import Moment
 from tenure.surfaces.api.machines import SHOWN, Held, MachineOut, shown
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.pieces import MOST, each
@@ -51,7 +52,7 @@ class DeployIn(Input):
 class SeenIn(Input):
     """When it was seen; without it, now."""
 
-    at: datetime | None = None
+    at: Moment | None = None
 
 
 class StepOut(MachineOut, kw_only=True):

@@ -179,15 +179,11 @@ def _change(asked: Asked, name: str) -> ChangeMachine:
     return ChangeMachine(machine=name, changes=changes)
 
 
-def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[MachineWithInterfaces]:
-    return listed(reads, query, query.after or "", query.limit)
-
-
-def listed(reads: Reads, query: Any, after: str, limit: int) -> Page[MachineWithInterfaces]:
+def listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[MachineWithInterfaces]:
     """A page of the machines that pass the filters of a `MachineList`."""
     return reads.machines(
-        after,
-        limit,
+        query.after or "",
+        query.limit,
         location=location_id(reads, query.location),
         kind=query.kind or "",
         state=query.state or "",
@@ -319,7 +315,7 @@ Shelf(
     change=_change,
     delete=lambda name: DeleteMachine(machine=name),
     seen=lambda reads, name: reads.machine(name),
-    listed=_listed,
+    listed=listed,
     show=_show,
     refusals=("in_use",),
 ).offer()

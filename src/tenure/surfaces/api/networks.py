@@ -158,7 +158,8 @@ def _boundary(sent: BoundaryIn) -> object:
     return "hard" if reach_of(msgspec.convert(hard, Boundaries)) == "host" else hard
 
 
-def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Network]:
+def listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Network]:
+    """A page of the networks that pass the filters of a `NetworkList`."""
     vrf = vrf_id(reads, query.vrf)
     return reads.networks(query.after or "", query.limit, vrf=vrf, q=query.q or "", **labels_in(query))
 
@@ -184,7 +185,7 @@ Shelf(
     change=lambda asked, name: ChangeNetwork(network=name, changes=asked.body.policies()),
     delete=lambda name: DeleteNetwork(network=name),
     seen=lambda reads, name: reads.network(name),
-    listed=_listed,
+    listed=listed,
     show=_show,
 ).offer()
 

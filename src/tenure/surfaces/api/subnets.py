@@ -74,7 +74,8 @@ def _create(asked: Asked) -> CreateSubnet:
     return use_of(asked.body, asked.path("network"))
 
 
-def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Subnet]:
+def listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Subnet]:
+    """A page of the subnets that pass the filters of a `SubnetList`."""
     network = network_id(reads, path.get("network") or query.network)
     vrf = vrf_id(reads, query.vrf)
     return reads.subnets(query.after or "", query.limit, network=network, vrf=vrf, **labels_in(query))
@@ -125,7 +126,7 @@ Shelf(
     change=lambda asked, name: ChangeSubnet(subnet=name, changes=asked.body.changes()),
     delete=lambda name: DeleteSubnet(subnet=name),
     seen=lambda reads, name: reads.subnet(name),
-    listed=_listed,
+    listed=listed,
     show=_show,
     refusals=("overlap",),
 ).offer()
