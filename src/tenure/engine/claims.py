@@ -171,11 +171,12 @@ def end(draft: Draft, claim: Claim, reason: str, because: str = "") -> Holding:
     `because`: A sentence, where the reason alone does not say why.
     """
     ended, waiting = closed(draft, claim), followers(draft, claim)
+    returned: tuple[Displaced, ...] = ()
     if draft.facts.held.get(claim.id):
-        release(draft, ended, reason, closes=True, because=because)
+        returned = release(draft, ended, reason, closes=True, because=because)
     else:
         draft.record(e.ClaimReleased(claim=ended))
-    return holding(draft, ended, displaced=bring_back(draft, waiting))
+    return holding(draft, ended, displaced=(*returned, *bring_back(draft, waiting)))
 
 
 def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = None) -> tuple[Displaced, ...]:

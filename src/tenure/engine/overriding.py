@@ -5,7 +5,8 @@ from typing import NamedTuple
 from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.machines import home_handle
-from tenure.errors import Conflict, InvalidValue, NotFound, NotPermitted
+from tenure.engine.reservations import reservation_named
+from tenure.errors import Conflict, InvalidValue
 from tenure.model.addressing import Network
 from tenure.model.holding import MACHINES, Claim
 from tenure.model.machines import Interface, Machine
@@ -57,7 +58,7 @@ def wanted_override(draft: Draft, use: DeployMachine, interface: Interface | Non
         return Override(
             interface, network, None, address, use.on_override, _suffices(draft, network, {version_of(address)})
         )
-    claim = _reservation(draft, str(use.reservation), use.project)
+    claim = reservation_named(draft, str(use.reservation), use.project)
     network = draft.state.networks[claim.network]
     if interface.network not in (None, network.id):
         raise Conflict(
@@ -103,16 +104,3 @@ def _plugged(draft: Draft, interface: Interface) -> Network:
 
 def _suffices(draft: Draft, network: Network, brings: set[int]) -> bool:
     return {version for version in (4, 6) if draft.state.families[network.id, version]} <= brings
-
-
-def _reservation(draft: Draft, name: str, project: str) -> Claim:
-    """An open claim without machine and MAC, by id or by its handle in the project."""
-    known = draft.facts.handles.get((project, name)) or name
-    claim = draft.facts.claims.get(known)
-    if claim is None or claim.until is not None:
-        raise NotFound(f"there is no reservation {name!r}", kind="claim", name=name, pointer="/from")
-    if claim.project != project:
-        raise NotPermitted(f"reservation {claim.id} is of another project", claim=claim.id, pointer="/from")
-    if claim.machine is not None or claim.request.mac is not None:
-        raise Conflict(f"claim {claim.id} is a machine's, and no reservation", claim=claim.id, pointer="/from")
-    return claim
