@@ -31,7 +31,11 @@ from tenure.store.reads import (
     Reads,
     Remaining,
     Seen,
+    SeenAddress,
     Tags,
+    Told,
+    Unmoved,
+    Users,
 )
 
 __all__ = [
@@ -51,13 +55,17 @@ __all__ = [
     "Remaining",
     "Replay",
     "Seen",
+    "SeenAddress",
     "Snapshot",
     "Span",
     "Store",
     "Stray",
     "Tags",
     "Tally",
+    "Told",
     "Turn",
+    "Unmoved",
+    "Users",
 ]
 
 

@@ -1,6 +1,6 @@
 """Lists and single things for people and programs: what may be read of a store outside of the writer's turn."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from tenure.model.dnsdata import Zone, ZoneChange
 from tenure.model.events import Entry
 from tenure.model.holding import Allocation, Claim
 from tenure.model.machines import Interface, Machine
+from tenure.model.observed import Observation
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 
@@ -58,6 +59,24 @@ class KnownAddress(NamedTuple):
     """Of the interfaces, and the one that the claim names."""
 
 
+class SeenAddress(NamedTuple):
+    """An address that something was seen on, and the subnet that it lies in."""
+
+    observation: Observation
+    subnet: Subnet
+
+
+class Told(NamedTuple):
+    """A line of an address's history.
+
+    Attributes:
+        holder: Who held it after that, as they were called then; of a release, who had it. None: nobody.
+    """
+
+    entry: Entry
+    holder: KnownAddress | None
+
+
 class OwnedBlock(NamedTuple):
     """A block and how many of its addresses are held."""
 
@@ -70,6 +89,27 @@ class Remaining(NamedTuple):
 
     holdings: list[Holding]
     total: int
+
+
+class Unmoved(NamedTuple):
+    """What a renumbering of a subnet has left.
+
+    Attributes:
+        left: How many addresses, without leases and what is shelved.
+        stuck: The oldest claims among their holders, at most 20, whose address was written down by hand.
+        total: How many of these there are.
+    """
+
+    left: int
+    stuck: list[Holding]
+    total: int
+
+
+class Users(NamedTuple):
+    """Machines and interfaces by id, open or closed, as they were last."""
+
+    machines: dict[str, Machine]
+    interfaces: dict[str, Interface]
 
 
 class Found(NamedTuple):
@@ -165,8 +205,14 @@ class Reads(Protocol):
         project: str = "",
         handle: str = "",
         state: str = "",
+        kept: str = "",
+        tags: Tags = (),
+        custom: Custom = (),
     ) -> Page[Holding]:
-        """Claims with the addresses they hold, by id. `state` is pending, bound or released; else all open ones."""
+        """Claims with the addresses they hold, by id. `state` is pending, bound or released; else all open ones.
+
+        `kept`: Only what machines were given by themselves, for their `life` or a `deployment`.
+        """
         ...
 
     def addresses(
@@ -179,11 +225,20 @@ class Reads(Protocol):
         location: str = "",
         state: str = "",
         q: str = "",
+        at: datetime | None = None,
     ) -> Page[KnownAddress]:
-        """Addresses by subnet and number; `state` allocated (the default) or cooling (at `now`).
+        """Addresses by subnet and number: held ones, or by `state` allocated, shelved or cooling (at `now`).
 
         `location` takes all places below it too. `q` is an address, a prefix, or how a hostname begins.
+        `at`: as they were then, by vrf and number. Places and states are those of then; a page may have fewer than
+        `limit` for them, even none, while there is a next one. Cost of the whole table: all that there ever were.
         """
+        ...
+
+    def observed(
+        self, after: str = "", limit: int = 100, *, now: datetime, network: str = "", q: str = ""
+    ) -> Page[SeenAddress]:
+        """What was seen and is not too old at `now`, by vrf and number; `q` is an address or a prefix."""
         ...
 
     def blocks(self, after: str = "", limit: int = 100, *, network: str = "", location: str = "") -> Page[OwnedBlock]:
@@ -200,6 +255,14 @@ class Reads(Protocol):
 
     def vrf(self, name: str) -> Seen[Vrf | None]:
         """An open vrf by name or id."""
+        ...
+
+    def former_vrf(self, name: str) -> Seen[Vrf | None]:
+        """A vrf by name or id; where none is open, the last that was."""
+        ...
+
+    def called(self, ids: Collection[str]) -> dict[str, str]:
+        """What vrfs, networks and locations with these ids are called, or were last; absent where there is none."""
         ...
 
     def location(self, name: str) -> Seen[Location | None]:
@@ -238,8 +301,27 @@ class Reads(Protocol):
         """Who holds an address; if nobody does, whose it was while it still rests at `now`."""
         ...
 
+    def address_at(self, vrf: str, ip: str, when: datetime) -> Seen[KnownAddress | None]:
+        """Who held an address at a time; if nobody did, whose it had been while it rested.
+
+        Everything is called as it was then; `until` and `cooling_until` of the allocation are those of now.
+        """
+        ...
+
+    def observation(self, vrf: str, ip: str, now: datetime) -> Seen[SeenAddress | None]:
+        """What was seen on an address, if that is not too old at `now`."""
+        ...
+
     def remaining(self, *, location: str = "", subnet: str = "") -> Seen[Remaining]:
         """Open claims at a location and below it, or with an address of a subnet; by id. Cost: linear in them."""
+        ...
+
+    def users(self, machines: Collection[str], interfaces: Collection[str]) -> Seen[Users]:
+        """Machines and interfaces by id; those that are not here are left out. At most 10,000 of each."""
+        ...
+
+    def unmoved(self, subnet: str) -> Seen[Unmoved]:
+        """What a renumbering of a subnet has left, and who of it is written down by hand. Cost: linear in them."""
         ...
 
     def leaving(self, location: str) -> Seen[Remaining]:
@@ -249,12 +331,14 @@ class Reads(Protocol):
         """
         ...
 
-    def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Entry]:
-        """The ledger's entries about one address, in order."""
+    def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Told]:
+        """The time line of one address: the ledger's entries about it, and about its holders' claims and names
+        while they held it; in order. A page may have fewer than `limit` while there is a next one.
+        """
         ...
 
-    def allocated_event(self, allocation: Allocation) -> Seen[Entry | None]:
-        """The `AddressAllocated` entry that gave an address, for `why`."""
+    def given(self, allocation: Allocation) -> Seen[list[Entry]]:
+        """For `why`: the `AddressAllocated` entry that gave an address, and the `AddressMoved` that brought it here."""
         ...
 
     def search(self, q: str, limit: int = 100) -> Seen[Findings]:

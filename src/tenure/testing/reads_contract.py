@@ -229,13 +229,13 @@ class ReadsContract(StoreFixtures):
     def test_why_finds_the_entry_that_gave_it(self, many: Scribe) -> None:
         known = many.store.reads.address(x.VRF.id, "10.0.2.5", START).value
         assert known is not None
-        entry = many.store.reads.allocated_event(known.allocation).value
-        assert entry is not None and isinstance(entry.event, e.AddressAllocated)
+        (entry,) = many.store.reads.given(known.allocation).value
+        assert isinstance(entry.event, e.AddressAllocated)
         assert entry.event.allocation == known.allocation
 
     def test_history_pages_by_sequence(self, many: Scribe) -> None:
         pages = _pages(lambda after: many.store.reads.history(x.VRF.id, "10.0.7.5", after, 1))
-        kinds = [entry.event.kind for page in pages for entry in page.items]
+        kinds = [line.entry.event.kind for page in pages for line in page.items]
         assert kinds == ["tenure.address.allocated", "tenure.address.released"]
 
     def test_things_are_found_by_name_and_by_id(self, many: Scribe) -> None:

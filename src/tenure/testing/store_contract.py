@@ -304,7 +304,8 @@ class RowsContract(StoreFixtures):
         site.write(x.given(one, held))
         site.write(x.taken(x.released(one), held), x.given(two, again))
         past = site.store.reads.history(x.VRF.id, "10.0.0.5")
-        assert [entry.event.kind.rpartition(".")[2] for entry in past.items] == ["allocated", "released", "allocated"]
+        kinds = [line.entry.event.kind.rpartition(".")[2] for line in past.items]
+        assert kinds == ["allocated", "released", "allocated"]
         closed = site.store.reads.claim(one.id).value
         assert closed is not None and closed.claim.state == "released" and closed.addresses == ()
 

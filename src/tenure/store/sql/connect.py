@@ -115,13 +115,6 @@ class Database(Protocol):
         """A text column as JSON that `->>` reads."""
         ...
 
-    def labels(self, column: str) -> tuple[str, str]:
-        """Conditions on a text column that is JSON: it has `{tag}` in `tags`; its `custom` says `{value}` of `{name}`.
-
-        The braces are to be filled with parameters.
-        """
-        ...
-
     def translated(self) -> AbstractContextManager[None]:
         """Turn the driver's errors into ours."""
         ...
@@ -171,14 +164,6 @@ class Sqlite:
     def json(self, column: str) -> str:
         """Text is JSON."""
         return column
-
-    def labels(self, column: str) -> tuple[str, str]:
-        """Members are rows of `json_each`."""
-        said = "CASE type WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE CAST(value AS TEXT) END"
-        return (
-            f"EXISTS (SELECT 1 FROM json_each({column}, '$.tags') WHERE value = {{tag}})",
-            f"EXISTS (SELECT 1 FROM json_each({column}, '$.custom') WHERE key = {{name}} AND {said} = {{value}})",
-        )
 
     def writing(self) -> Connection:
         """A connection whose transaction begins by taking SQLite's lock."""

@@ -99,6 +99,11 @@ def claims_by_id(at: Snapshot, ids: Iterable[str]) -> list[Claim]:
     return [r.claim_of(row) for row in at.all(select(*CLAIM).where(t.claims.c.id.in_(list(ids))))]
 
 
+def machines_by_id(at: Snapshot, ids: Iterable[str]) -> dict[str, Machine]:
+    """Machines, open or closed, as they were last."""
+    return {machine.id: machine for machine in _bodies(at, t.machines, sorted(ids), _machine)}
+
+
 def interfaces_by_id(at: Snapshot, ids: Iterable[str]) -> dict[str, Interface]:
     """Interfaces, open or closed, as they were last."""
     return {port.id: port for port in _bodies(at, t.interfaces, sorted(ids), _interface)}

@@ -1,6 +1,6 @@
 """How the reads page: by key, one statement a page, with the head of the same snapshot."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, TypeVar
 
@@ -13,6 +13,7 @@ from tenure.store.sql.connect import Database
 from tenure.store.sql.turns import read_head
 
 V = TypeVar("V")
+Key = tuple[ColumnElement[Any], ...]
 
 MOST: Final = 1000
 LARGEST: Final = 2**63 - 1
@@ -36,14 +37,7 @@ class Snapshot:
         """Its first row, or None."""
         return self.connection.execute(query.limit(1)).first()
 
-    def page(
-        self,
-        query: Select[Any],
-        key: tuple[ColumnElement[Any], ...],
-        after: str,
-        limit: int,
-        of: Callable[[list[Any]], list[V]],
-    ) -> Page[V]:
+    def page(self, query: Select[Any], key: Key, after: str, limit: int, of: Callable[[list[Any]], list[V]]) -> Page[V]:
         """The rows of `query` after a cursor, in the order of `key`.
 
         Args:
@@ -53,15 +47,26 @@ class Snapshot:
         Raises:
             InvalidValue: The cursor is not one of ours, or the limit is out of bounds.
         """
+        return self.merged([query], key, after, limit, of)
+
+    def merged(
+        self, queries: Sequence[Select[Any]], key: Key, after: str, limit: int, of: Callable[[list[Any]], list[V]]
+    ) -> Page[V]:
+        """The rows of several queries with the same columns, as of one; each may have an index of its own."""
         bounded(limit)
-        width = len(query.selected_columns)
-        query = query.add_columns(*key).order_by(*key).limit(limit + 1)
-        if after:
-            query = query.where(_beyond(key, _read_cursor(after, key)))
-        rows = [tuple(row) for row in self.connection.execute(query)]
-        more = len(rows) > limit
+        width = len(queries[0].selected_columns)
+        behind = _beyond(key, read_cursor(after, key)) if after else None
+        rows: list[tuple[Any, ...]] = []
+        for query in queries:
+            part = query if behind is None else query.where(behind)
+            part = part.add_columns(*key).order_by(*key).limit(limit + 1)
+            rows += [tuple(row) for row in self.connection.execute(part)]
+        if len(queries) > 1:
+            rows.sort(key=lambda row: row[width:])
         shown = rows[:limit]
-        return Page(of([row[:width] for row in shown]), _cursor(shown[-1][width:]) if more else None, self.head)
+        return Page(
+            of([row[:width] for row in shown]), cursor(shown[-1][width:]) if len(rows) > limit else None, self.head
+        )
 
 
 def bounded(limit: int, most: int = MOST) -> int:
@@ -95,13 +100,18 @@ def _beyond(key: tuple[ColumnElement[Any], ...], values: list[Any]) -> ColumnEle
     return and_(key[0] >= values[0], tuple_(*key) > tuple_(*values))
 
 
-def _cursor(values: tuple[Any, ...]) -> str:
+def cursor(values: tuple[Any, ...]) -> str:
+    """The cursor of the page after a row with this key."""
     plain = [bytes(v).hex() if isinstance(v, bytes | memoryview) else v for v in values]
     return msgspec.json.encode(plain).hex()
 
 
-def _read_cursor(text: str, key: tuple[ColumnElement[Any], ...]) -> list[Any]:
-    """Values of the key's own types; a cursor of another list does not fit."""
+def read_cursor(text: str, key: tuple[ColumnElement[Any], ...]) -> list[Any]:
+    """Values of the key's own types.
+
+    Raises:
+        InvalidValue: It is a cursor of another list, or none.
+    """
     try:
         values = msgspec.json.decode(bytes.fromhex(text), type=list[str | int])
         return [_of_type(column.type.python_type, value) for column, value in zip(key, values, strict=True)]

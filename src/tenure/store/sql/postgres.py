@@ -184,13 +184,6 @@ class Postgres:
         """Bodies are kept as text; here one is read as JSON."""
         return f"({column}::json)"
 
-    def labels(self, column: str) -> tuple[str, str]:
-        """Members are found by `jsonb`."""
-        return (
-            f"(CAST({column} AS jsonb) -> 'tags') @> to_jsonb(CAST({{tag}} AS text))",
-            f"(CAST({column} AS jsonb) -> 'custom' ->> CAST({{name}} AS text)) = CAST({{value}} AS text)",
-        )
-
     @contextmanager
     def translated(self) -> Iterator[None]:
         """Constraints and values that do not fit are the data's fault, all else the connection's."""

@@ -1,12 +1,12 @@
 """Lists and single things for people and programs, in SQLAlchemy Core."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, Table, TextClause, and_, func, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, TextClause, and_, exists, func, or_, select
 
 from tenure.errors import InvalidValue
 from tenure.model.access import Token
@@ -19,19 +19,44 @@ from tenure.model.machines import Machine
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_address, parse_prefix
-from tenure.store.interface import Custom, Findings, KnownAddress, OwnedBlock, Page, Remaining, Seen, Tags
+from tenure.store.interface import (
+    Custom,
+    Findings,
+    KnownAddress,
+    OwnedBlock,
+    Page,
+    Remaining,
+    Seen,
+    SeenAddress,
+    Tags,
+    Told,
+    Unmoved,
+    Users,
+)
+from tenure.store.sql import held
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
 from tenure.store.sql.connect import Database
-from tenure.store.sql.joins import ALLOCATION, CLAIM, held_by_machine, holdings, known_addresses, span, with_interfaces
-from tenure.store.sql.labels import in_state, labelled
+from tenure.store.sql.history import time_line
+from tenure.store.sql.joins import (
+    ALLOCATION,
+    CLAIM,
+    held_by_machine,
+    holdings,
+    interfaces_by_id,
+    known_addresses,
+    machines_by_id,
+    span,
+    with_interfaces,
+)
+from tenure.store.sql.labels import labelled
 from tenure.store.sql.pages import Snapshot, beginning, bounded, seen
+from tenure.store.sql.past import ENTRY, about_address, address_then, addresses_then, place_at
 from tenure.store.sql.search import find
 
 V = TypeVar("V")
 
 _REMAINING = 20
-_ENTRY = [t.ledger.c[name] for name in r.ENTRY]
 
 
 class SqlReads:
@@ -55,7 +80,7 @@ class SqlReads:
         self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "", tags: Tags = (), custom: Custom = ()
     ) -> Page[Network]:
         """Open networks."""
-        more = labelled(self._db, "networks.body", tags, custom)
+        more = labelled(t.networks, tags, custom)
         return self._list(t.networks, Network, after, limit, more, q=q, vrf=vrf)
 
     def subnets(
@@ -69,7 +94,7 @@ class SqlReads:
         custom: Custom = (),
     ) -> Page[Subnet]:
         """Open subnets."""
-        more = labelled(self._db, "subnets.body", tags, custom)
+        more = labelled(t.subnets, tags, custom)
         return self._list(t.subnets, Subnet, after, limit, more, network=network, vrf=vrf)
 
     def ranges(self, after: str = "", limit: int = 100, *, subnet: str = "") -> Page[Range]:
@@ -93,9 +118,8 @@ class SqlReads:
         custom: Custom = (),
     ) -> Page[MachineWithInterfaces]:
         """Open machines with their open interfaces."""
-        query = _where(select(t.machines.c.body), t.machines, q=q, location=location, kind=kind)
-        query = query.where(*labelled(self._db, "machines.body", tags, custom))
-        query = query.where(in_state(self._db, state)) if state else query
+        query = _where(select(t.machines.c.body), t.machines, q=q, location=location, kind=kind, state=state)
+        query = query.where(*labelled(t.machines, tags, custom))
         decode = msgspec.json.Decoder(Machine).decode
         with self._seen() as at:
             of = lambda rows: with_interfaces(at, [decode(row[0]) for row in rows])  # noqa: E731
@@ -123,12 +147,16 @@ class SqlReads:
         project: str = "",
         handle: str = "",
         state: str = "",
+        kept: str = "",
+        tags: Tags = (),
+        custom: Custom = (),
     ) -> Page[Holding]:
         """Claims with the addresses they hold."""
         c = t.claims.c
-        query = select(*CLAIM).where(_in_state(state))
+        query = select(*CLAIM).where(_in_state(state), *labelled(t.claims, tags, custom))
         for column, value in (
-            (c.network, network), (c.host, host), (c.machine, machine), (c.project, project), (c.handle, handle)
+            (c.network, network), (c.host, host), (c.machine, machine), (c.project, project), (c.handle, handle),
+            (c.kept, kept),
         ):  # fmt: skip
             query = query.where(column == value) if value else query
         with self._seen() as at:
@@ -144,20 +172,39 @@ class SqlReads:
         location: str = "",
         state: str = "",
         q: str = "",
+        at: datetime | None = None,
     ) -> Page[KnownAddress]:
-        """Addresses by subnet and number."""
+        """Addresses by subnet and number, or those of a time."""
+        asked = held.Asked(network, location, state, q)
+        if at is not None:
+            return self._addresses_at(after, limit, asked, at)
         c = t.allocations.c
-        query = select(*ALLOCATION).where(_held_or_cooling(state, now))
-        if network:
-            inside = select(t.subnets.c.id).where(t.subnets.c.network == network, t.subnets.c.until.is_(None))
-            query = query.where(c.subnet.in_(inside))
-        if location:
-            query = query.join(t.claims, t.claims.c.id == c.claim).where(t.claims.c.host.in_(_below(location)))
-        query = query.where(_matches(q)) if q else query
+        query = held.listed(asked, now)
         key = (c.subnet, c.address, c.id) if state == "cooling" else (c.subnet, c.address)
+        with self._seen() as found:
+            of = lambda rows: known_addresses(found, [r.allocation_of(row) for row in rows])  # noqa: E731
+            return found.page(query, key, after, limit, of)
+
+    def _addresses_at(self, after: str, limit: int, asked: held.Asked, when: datetime) -> Page[KnownAddress]:
+        c = t.allocations.c
         with self._seen() as at:
-            of = lambda rows: known_addresses(at, [r.allocation_of(row) for row in rows])  # noqa: E731
-            return at.page(query, key, after, limit, of)
+            place = place_at(at, when)
+            below = held.below(asked.location, closed=True)
+            places = {row[0] for row in at.all(below)} if asked.location else None
+
+            def of(rows: list[Any]) -> list[KnownAddress]:
+                found = addresses_then(at, [r.allocation_of(row) for row in rows], place)
+                return [each for each in found if held.kept(each, asked.state, places)]
+
+            return at.merged(held.listed_at(asked, when), (c.vrf, c.address, c.id), after, limit, of)
+
+    def observed(
+        self, after: str = "", limit: int = 100, *, now: datetime, network: str = "", q: str = ""
+    ) -> Page[SeenAddress]:
+        """What was seen and is not too old."""
+        c = t.observations.c
+        with self._seen() as at:
+            return at.page(held.seen(now, network, q), (c.vrf, c.address), after, limit, held.seen_of)
 
     def blocks(self, after: str = "", limit: int = 100, *, network: str = "", location: str = "") -> Page[OwnedBlock]:
         """Open blocks with their use."""
@@ -172,6 +219,21 @@ class SqlReads:
     def vrf(self, name: str) -> Seen[Vrf | None]:
         """An open vrf by name or id."""
         return self._one(t.vrfs, Vrf, name)
+
+    def former_vrf(self, name: str) -> Seen[Vrf | None]:
+        """A vrf by name or id; where none is open, the last that was."""
+        c = t.vrfs.c
+        query = select(c.body).where(or_(c.id == name, c.name == name))
+        with self._seen() as at:
+            row = at.first(query.order_by(c.until.is_not(None), c.until.desc()))
+            return Seen(None if row is None else msgspec.json.decode(row[0], type=Vrf), at.head)
+
+    def called(self, ids: Collection[str]) -> dict[str, str]:
+        """What vrfs, networks and locations are called, or were last."""
+        tables = (t.vrfs, t.networks, t.locations)
+        queries = [select(table.c.id, table.c.name).where(table.c.id.in_(list(ids))) for table in tables]
+        with self._seen() as at:
+            return {row[0]: row[1] for query in queries for row in at.all(query)}
 
     def location(self, name: str) -> Seen[Location | None]:
         """An open location by name or id."""
@@ -223,20 +285,51 @@ class SqlReads:
                 row = at.first(resting.order_by(c.until.desc()))
             return Seen(None if row is None else known_addresses(at, [r.allocation_of(row)])[0], at.head)
 
+    def address_at(self, vrf: str, ip: str, when: datetime) -> Seen[KnownAddress | None]:
+        """Who held an address at a time, or whose it had been while it rested."""
+        with self._seen() as at:
+            return Seen(address_then(at, vrf, r.packed(str(parse_address(ip))), place_at(at, when)), at.head)
+
+    def observation(self, vrf: str, ip: str, now: datetime) -> Seen[SeenAddress | None]:
+        """What was seen on an address, if that is not too old."""
+        c = t.observations.c
+        query = held.seen(now).where(c.vrf == vrf, c.address == r.packed(str(parse_address(ip))))
+        with self._seen() as at:
+            return Seen(next(iter(held.seen_of(at.all(query))), None), at.head)
+
     def remaining(self, *, location: str = "", subnet: str = "") -> Seen[Remaining]:
         """Open claims at a location and below it, or with an address of a subnet."""
         c, a = t.claims.c, t.allocations.c
         query = select(*CLAIM).where(c.until.is_(None))
         if location:
-            query = query.where(c.host.in_(_below(location)))
+            query = query.where(c.host.in_(held.below(location)))
         if subnet:
             query = query.where(c.id.in_(select(a.claim).where(a.subnet == subnet, a.until.is_(None))))
         return self._remaining(query)
 
+    def users(self, machines: Collection[str], interfaces: Collection[str]) -> Seen[Users]:
+        """Machines and interfaces by id."""
+        with self._seen() as at:
+            return Seen(Users(machines_by_id(at, machines), interfaces_by_id(at, interfaces)), at.head)
+
+    def unmoved(self, subnet: str) -> Seen[Unmoved]:
+        """What a renumbering of a subnet has left, and who of it is written down by hand."""
+        a, c = t.allocations.c, t.claims.c
+        left = (a.subnet == subnet) & a.until.is_(None) & a.lease.is_(False)
+        left &= func.coalesce(a.standing, "primary") != "shelved"
+        newer = t.allocations.alias("newer")
+        left &= ~exists().where(newer.c.until.is_(None), newer.c.replaces == a.id)
+        by_hand = select(*CLAIM).where(c.until.is_(None), c.static.is_(True), c.id.in_(select(a.claim).where(left)))
+        with self._seen() as at:
+            count = at.all(select(func.count()).where(left))[0][0]
+            first = [r.claim_of(row) for row in at.all(by_hand.order_by(c.id).limit(_REMAINING))]
+            total = at.all(select(func.count()).select_from(by_hand.subquery()))[0][0]
+            return Seen(Unmoved(count, holdings(at, first), total), at.head)
+
     def leaving(self, location: str) -> Seen[Remaining]:
         """Claims that moved away from a location, or from below it, and whose hand-over still stands."""
         c = t.claims.c
-        here = _below(location)
+        here = held.below(location)
         query = select(*CLAIM).where(c.until.is_(None), c.leaving.is_not(None), c.leaving.in_(here))
         return self._remaining(query.where(c.host.not_in(here)))
 
@@ -246,29 +339,22 @@ class SqlReads:
             count = at.all(select(func.count()).select_from(query.subquery()))[0][0]
             return Seen(Remaining(holdings(at, first), count), at.head)
 
-    def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Entry]:
-        """The ledger's entries about one address."""
-        c = t.ledger.c
-        query = select(*_ENTRY).where(
-            c.address.is_not(None), c.vrf == vrf, c.address == r.packed(str(parse_address(ip)))
-        )
+    def history(self, vrf: str, ip: str, after: str = "", limit: int = 100) -> Page[Told]:
+        """The time line of one address."""
         with self._seen() as at:
-            return at.page(query, (c.sequence,), after, limit, lambda rows: [r.entry_of(row) for row in rows])
+            return time_line(at, vrf, r.packed(str(parse_address(ip))), after, limit)
 
-    def allocated_event(self, allocation: Allocation) -> Seen[Entry | None]:
-        """The entry that gave an address: the latest of its claim that is not later than the allocation."""
+    def given(self, allocation: Allocation) -> Seen[list[Entry]]:
+        """The entry that gave an address: the latest that is not later than the allocation; and the moves since."""
         c = t.ledger.c
-        query = select(*_ENTRY).where(
-            c.address.is_not(None),
-            c.vrf == allocation.vrf,
-            c.address == r.packed(allocation.ip),
-            c.kind == "tenure.address.allocated",
-            c.claim == allocation.claim,
-            c.time <= r.micros(allocation.since),
-        )
+        here = about_address(allocation.vrf, r.packed(allocation.ip))
+        query = select(*ENTRY).where(here, c.time <= r.micros(allocation.since))
         with self._seen() as at:
-            row = at.first(query.order_by(c.sequence.desc()))
-            return Seen(None if row is None else r.entry_of(row), at.head)
+            row = at.first(query.where(c.kind == "tenure.address.allocated").order_by(c.sequence.desc()))
+            if row is None:
+                return Seen([], at.head)
+            moves = query.where(c.kind == "tenure.address.moved", c.sequence > row[0]).order_by(c.sequence)
+            return Seen([r.entry_of(each) for each in [row, *at.all(moves)]], at.head)
 
     def search(self, q: str, limit: int = 100) -> Seen[Findings]:
         """Open things by address, prefix, MAC, name, handle or id."""
@@ -353,31 +439,6 @@ def _in_state(state: str) -> ColumnElement[bool]:
     if state == "bound":
         return and_(c.until.is_(None), c.bound.is_not(None))
     return c.until.is_(None)
-
-
-def _held_or_cooling(state: str, now: datetime) -> ColumnElement[bool]:
-    c = t.allocations.c
-    if state == "cooling":
-        return and_(c.cooling_until.is_not(None), c.cooling_until > r.micros(now), c.until.is_not(None))
-    return c.until.is_(None)
-
-
-def _below(location: str) -> Select[Any]:
-    """A place and all places below it."""
-    c = t.locations.c
-    tree = select(c.id).where(c.id == location).cte(recursive=True)
-    tree = tree.union(select(c.id).where(c.parent == tree.c.id, c.until.is_(None)))
-    return select(tree.c.id)
-
-
-def _matches(q: str) -> ColumnElement[bool]:
-    """An address, a prefix, or how a hostname begins."""
-    c = t.allocations.c
-    try:
-        first, last = span(str(parse_prefix(q) if "/" in q else parse_address(q)))
-    except InvalidValue:
-        return beginning(c.hostname, q.lower())
-    return and_(c.address.between(first, last), func.length(c.address) == len(first))
 
 
 def _in_use(at: Snapshot, body: str) -> OwnedBlock:

@@ -1,57 +1,55 @@
-"""Addresses: who holds one, why, and who held it before."""
+"""Addresses: who holds one, and who held it at a time."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec.structs import replace
+from msgspec import Meta
 from starlette.responses import Response
 
-from tenure.errors import NotFound
-from tenure.model.events import AddressAllocated, Entry
-from tenure.model.holding import ClaimRequest
+from tenure.errors import InvalidValue, NotFound
+from tenure.model.holding import Allocation
+from tenure.model.policy import Standing
 from tenure.net.addresses import parse_address
-from tenure.store.interface import KnownAddress, Page, Reads, Seen
+from tenure.store.interface import KnownAddress, Page, Reads, Seen, SeenAddress
 from tenure.surfaces.api.backing import Backing
-from tenure.surfaces.api.events import EventOut, event_out, vrfs_of
 from tenure.surfaces.api.inventory import id_named, location_id, network_id
 from tenure.surfaces.api.machines import InterfaceOut, interface_out
+from tenure.surfaces.api.memory import Names
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import List, Read, Reference, Search
 from tenure.surfaces.api.schemas import Page as PageOut
-from tenure.surfaces.api.shape import LATER
 
 NOUN = Noun("addresses")
 
-AddressState = Literal["allocated", "cooling"]
+AddressState = Literal["allocated", "shelved", "cooling", "observed"]
+At = Annotated[datetime, Meta(tz=True, description="As it was then.", examples=["2026-11-24T15:00:00Z"])]
 
 
 class AddressList(List):
-    """Filters; `state` is `allocated` unless it is said."""
+    """Filters; without a `state` all that is held, shelved or not."""
 
     network: Reference | None = None
     location: Reference | None = None
     state: AddressState | None = None
     q: Search | None = None
+    at: At | None = None
 
 
 class AddressQuery(Read):
-    """In which vrf."""
+    """In which vrf, and when."""
 
     vrf: Reference = "default"
-
-
-class HistoryQuery(List):
-    """In which vrf."""
-
-    vrf: Reference = "default"
-
-
-LATER[AddressQuery] = LATER[HistoryQuery] = LATER[AddressList] = frozenset({"at"})
+    at: At | None = None
 
 
 class AddressOut(msgspec.Struct, kw_only=True):
-    """An address that is held, or rests after it was."""
+    """An address that is held, rests after it was, or is used by somebody unknown (`observed`).
+
+    `behind` is the claim after which a shelved address, or an alias, comes back; `lender` the reservation that it goes
+    back to. Of an observed one `mac`, `source`, `since` and `last` say who was seen there, by whom, first and last;
+    `claim` is that of the holder whom it disturbs, if there is one.
+    """
 
     ip: str
     prefix_length: int
@@ -59,13 +57,16 @@ class AddressOut(msgspec.Struct, kw_only=True):
     network: str
     subnet: str
     state: AddressState
-    claim: str
-    handle: str
-    project: str
+    claim: str | None
+    handle: str | None
+    project: str | None
     host: str | None
     machines: list[str]
     interfaces: list[InterfaceOut]
     name: str | None
+    standing: Standing | None
+    behind: str | None
+    lender: str | None
     block: str | None
     title: str | None
     lease: bool
@@ -75,81 +76,95 @@ class AddressOut(msgspec.Struct, kw_only=True):
     until: datetime | None
     held_until: datetime | None
     cooling_until: datetime | None
+    mac: str | None = None
+    source: str | None = None
+    last: datetime | None = None
 
 
-class LookOut(msgspec.Struct):
-    """A block that was looked at, and what came of it."""
-
-    block: str
-    owner: str
-    outcome: str
-
-
-class WhyOut(msgspec.Struct):
-    """Why an address was given: the strategy, the blocks in the order it looked at them, and who asked."""
-
-    ip: str
-    strategy: str
-    title: str | None
-    blocks: list[LookOut]
-    request: ClaimRequest
-    actor: str
-    time: datetime
-    sequence: int
-
-
-def _listed(reads: Reads, query: AddressList, now: datetime) -> Page[KnownAddress]:
+def _listed(reads: Reads, query: AddressList, now: datetime) -> Page[Any]:
+    network, after, q = network_id(reads, query.network), query.after or "", query.q or ""
+    if query.state == "observed":
+        _only_now(query)
+        return reads.observed(after, query.limit, now=now, network=network, q=q)
     return reads.addresses(
-        query.after or "",
+        after,
         query.limit,
         now=now,
-        network=network_id(reads, query.network),
+        network=network,
         location=location_id(reads, query.location),
         state=query.state or "",
-        q=query.q or "",
+        q=q,
+        at=query.at,
     )
 
 
-def _one(reads: Reads, vrf: str, ip: str, now: datetime) -> Seen[KnownAddress]:
+def _only_now(query: AddressList) -> None:
+    """What was seen is known as of now, and not at which location.
+
+    Raises:
+        InvalidValue: More was asked for.
+    """
+    if query.at is not None:
+        raise InvalidValue("What was seen on an address before, its history tells.", parameter="at")
+    if query.location is not None:
+        raise InvalidValue("Where an observed address is used is not known.", parameter="location")
+
+
+def known(reads: Reads, vrf: str, ip: str, now: datetime, at: datetime | None = None) -> Seen[Any]:
+    """Who holds or held an address, or is seen there.
+
+    Raises:
+        NotFound: Nobody, then.
+    """
+    if at is not None:
+        then = reads.address_at(former_vrf_id(reads, vrf), ip, at)
+        if then.value is None:
+            raise NotFound(f"Nobody held {ip} in the vrf {vrf} then, and it did not rest.", kind="address", name=ip)
+        return Seen(then.value, then.head)
     id_ = id_named(reads.vrf(vrf), "vrf", vrf)
-    seen = reads.address(id_, ip, now)
+    held = reads.address(id_, ip, now)
+    if held.value is not None:
+        return Seen(held.value, held.head)
+    seen = reads.observation(id_, ip, now)
     if seen.value is None:
         raise NotFound(f"Nobody holds {ip} in the vrf {vrf}, and it does not rest.", kind="address", name=ip)
     return Seen(seen.value, seen.head)
 
 
-def _why(reads: Reads, vrf: str, ip: str, now: datetime) -> Seen[tuple[KnownAddress, Entry]]:
-    known = _one(reads, vrf, ip, now).value
-    entry, head = reads.allocated_event(known.allocation)
-    if entry is None:
-        raise NotFound(f"The ledger no longer holds why {ip} was given.", kind="address", name=ip)
-    return Seen((known, entry), head)
+def former_vrf_id(reads: Reads, name: str) -> str:
+    """The id of a vrf, or of the last that had a name.
+
+    Raises:
+        NotFound: There never was one.
+    """
+    return id_named(reads.former_vrf(name), "vrf", name)
 
 
-def _history(reads: Reads, vrf: str, ip: str, query: HistoryQuery) -> Page[Entry]:
-    return reads.history(id_named(reads.vrf(vrf), "vrf", vrf), ip, query.after or "", query.limit)
-
-
-async def _show(backing: Backing, known: list[KnownAddress]) -> list[AddressOut]:
+async def _show(backing: Backing, found: list[Any], time: datetime) -> list[AddressOut]:
     names = backing.names
+    held = [each for each in found if isinstance(each, KnownAddress)]
+    seen = [each for each in found if isinstance(each, SeenAddress)]
     await names.know(
-        vrfs={each.allocation.vrf for each in known},
-        networks={each.claim.network for each in known}
-        | {port.network for each in known for port in each.interfaces if port.network is not None},
-        locations={each.claim.host for each in known if each.claim.host is not None},
+        vrfs={each.allocation.vrf for each in held} | {each.observation.vrf for each in seen},
+        networks={each.claim.network for each in held}
+        | {port.network for each in held for port in each.interfaces if port.network is not None}
+        | {each.subnet.network for each in seen},
+        locations={each.claim.host for each in held if each.claim.host is not None},
     )
-    return [_address_out(each, backing) for each in known]
+    return [
+        _held_out(each, names, time) if isinstance(each, KnownAddress) else _seen_out(each, names) for each in found
+    ]
 
 
-def _address_out(known: KnownAddress, backing: Backing) -> AddressOut:
-    names, allocation, claim, held = backing.names, known.allocation, known.claim, known.held
+def _held_out(known: KnownAddress, names: Names, time: datetime) -> AddressOut:
+    allocation, claim, held = known.allocation, known.claim, known.held
     return AddressOut(
         ip=allocation.ip,
         prefix_length=held.prefix_length,
         vrf=names.vrfs.get(allocation.vrf, allocation.vrf),
         network=names.networks.get(claim.network, claim.network),
         subnet=allocation.subnet,
-        state="allocated" if allocation.until is None else "cooling",
+        state=_state_of(allocation, time),
         claim=claim.id,
         handle=claim.handle,
         project=claim.project,
@@ -157,6 +172,9 @@ def _address_out(known: KnownAddress, backing: Backing) -> AddressOut:
         machines=[machine.name for machine in known.machines],
         interfaces=[interface_out(each, names.networks) for each in known.interfaces],
         name=held.name,
+        standing=allocation.standing,
+        behind=allocation.behind,
+        lender=allocation.lender,
         block=allocation.block,
         title=allocation.title,
         lease=allocation.lease,
@@ -166,6 +184,46 @@ def _address_out(known: KnownAddress, backing: Backing) -> AddressOut:
         until=allocation.until,
         held_until=allocation.held_until,
         cooling_until=allocation.cooling_until,
+    )
+
+
+def _state_of(allocation: Allocation, time: datetime) -> AddressState:
+    if allocation.until is not None and allocation.until <= time:
+        return "cooling"
+    return "shelved" if allocation.standing == "shelved" else "allocated"
+
+
+def _seen_out(found: SeenAddress, names: Names) -> AddressOut:
+    seen, subnet = found
+    return AddressOut(
+        ip=seen.ip,
+        prefix_length=int(subnet.cidr.partition("/")[2]),
+        vrf=names.vrfs.get(seen.vrf, seen.vrf),
+        network=names.networks.get(subnet.network, subnet.network),
+        subnet=seen.subnet,
+        state="observed",
+        claim=seen.claim,
+        handle=None,
+        project=None,
+        host=None,
+        machines=[],
+        interfaces=[],
+        name=None,
+        standing=None,
+        behind=None,
+        lender=None,
+        block=None,
+        title=None,
+        lease=False,
+        gateway=subnet.gateway,
+        dns_servers=subnet.dns_servers,
+        since=seen.since,
+        until=seen.until,
+        held_until=None,
+        cooling_until=None,
+        mac=seen.mac,
+        source=seen.source,
+        last=seen.last,
     )
 
 
@@ -184,6 +242,9 @@ _SHOWN = AddressOut(
     machines=["vm-17"],
     interfaces=[],
     name="vm-17.prod.example.",
+    standing="primary",
+    behind=None,
+    lender=None,
     block="10.0.3.64/28",
     title="own",
     lease=False,
@@ -193,16 +254,6 @@ _SHOWN = AddressOut(
     until=None,
     held_until=None,
     cooling_until=None,
-)
-_WHY = WhyOut(
-    ip="10.0.3.65",
-    strategy="topology",
-    title="own",
-    blocks=[LookOut("10.0.3.64/28", "compute-7", "own block: given")],
-    request=ClaimRequest(network="prod", host="compute-7", hostname="vm-17"),
-    actor="token:ci",
-    time=_TIME,
-    sequence=4711,
 )
 
 
@@ -217,9 +268,14 @@ _WHY = WhyOut(
     refusals=("not_found",),
 )
 async def list_(asked: Asked) -> Response:
-    """Held addresses, or those that rest. `q` is an address, a prefix, or how a name begins."""
-    page = await asked.look(_listed, asked.query, asked.backing.clock())
-    return answer(PageOut(await _show(asked.backing, page.items), page.next))
+    """Held addresses, those that rest, or those that somebody unknown was seen on.
+
+    `q` is an address, a prefix, or how a name begins. With `at` the whole table as it was then, everything called as
+    it was then; a page may then hold fewer than `limit` while there is a next one.
+    """
+    now = asked.backing.clock()
+    page = await asked.look(_listed, asked.query, now)
+    return answer(PageOut(await _show(asked.backing, page.items, asked.query.at or now), page.next))
 
 
 @NOUN.operation(
@@ -232,66 +288,17 @@ async def list_(asked: Asked) -> Response:
     refusals=("not_found",),
 )
 async def show(asked: Asked) -> Response:
-    """Who holds it now; if nobody does, whose it was while it still rests."""
-    seen = await asked.look(_one, asked.query.vrf, _ip(asked), asked.backing.clock())
-    (out,) = await _show(asked.backing, [seen.value])
+    """Who holds it now; if nobody does, whose it was while it still rests, or who was seen there.
+
+    With `at` who held it then: also when the address, its holder and everything named are long gone.
+    """
+    now, at = asked.backing.clock(), asked.query.at
+    found = await asked.look(known, asked.query.vrf, ip_of(asked), now, at)
+    (out,) = await _show(asked.backing, [found.value], at or now)
     return answer(out)
 
 
-@NOUN.operation(
-    "GET",
-    "/v1/addresses/{ip}/why",
-    "Explain why an address was given",
-    query=AddressQuery,
-    gives={200: WhyOut},
-    answers={200: _WHY},
-    refusals=("not_found",),
-)
-async def why(asked: Asked) -> Response:
-    """The strategy, the blocks it looked at in order, by what right, the request, who asked and when."""
-    known, entry = (await asked.look(_why, asked.query.vrf, _ip(asked), asked.backing.clock())).value
-    event: AddressAllocated = entry.event
-    names = asked.backing.names
-    request = event.claim.request
-    places = {look.owner for look in event.looks if look.owner} | ({request.host} if request.host else set())
-    await names.know(networks={request.network}, locations=places)
-    request = replace(
-        request,
-        network=names.networks.get(request.network, request.network),
-        host=request.host and names.locations.get(request.host, request.host),
-    )
-    blocks = [LookOut(x.block, names.locations.get(x.owner, x.owner), x.outcome) for x in event.looks]
-    allocation = known.allocation
-    return answer(
-        WhyOut(
-            allocation.ip,
-            event.strategy,
-            allocation.title,
-            blocks,
-            request,
-            entry.actor,
-            entry.time,
-            entry.sequence,
-        )
-    )
-
-
-@NOUN.operation(
-    "GET",
-    "/v1/addresses/{ip}/history",
-    "Show what happened to an address",
-    query=HistoryQuery,
-    gives={200: PageOut[EventOut]},
-    answers={200: PageOut([EventOut.example()])},
-    refusals=("not_found",),
-)
-async def history(asked: Asked) -> Response:
-    """The ledger's entries about the address, in order, also after everything named there is deleted."""
-    page = await asked.look(_history, asked.query.vrf, _ip(asked), asked.query)
-    vrfs = await vrfs_of(asked, page.items)
-    return answer(PageOut([event_out(each, vrfs) for each in page.items], page.next))
-
-
-def _ip(asked: Asked) -> str:
+def ip_of(asked: Asked) -> str:
+    """The address of the path."""
     value: Any = parse_address(asked.path("ip"), "")
     return str(value)

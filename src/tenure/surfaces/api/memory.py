@@ -1,11 +1,10 @@
 """What this process remembers of committed state, until the feed says that it changed."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from tenure.model.access import Token
 from tenure.service.access import digest_of
-from tenure.store.interface import Seen
 from tenure.surfaces.api.problems import Unauthenticated
 
 if TYPE_CHECKING:
@@ -26,25 +25,17 @@ class Names:
     async def know(
         self, *, vrfs: Iterable[str] = (), networks: Iterable[str] = (), locations: Iterable[str] = ()
     ) -> None:
-        """Read the names that are not known yet; what is gone keeps its id for a name."""
-        reads = self._backing.committed.reads
-        for known, ids, one in (
-            (self.vrfs, vrfs, reads.vrf),
-            (self.networks, networks, reads.network),
-            (self.locations, locations, reads.location),
-        ):
-            missing = set(ids) - known.keys()
-            if missing:
-                known.update(await self._backing.read(_names_of, one, missing))
+        """Read the names that are not known yet; what is gone keeps the last that it had."""
+        asked = ((self.vrfs, {*vrfs}), (self.networks, {*networks}), (self.locations, {*locations}))
+        missing = {id_ for known, ids in asked for id_ in ids - known.keys()}
+        if missing:
+            found = await self._backing.read(self._backing.committed.reads.called, missing)
+            for known, ids in asked:
+                known.update({id_: found.get(id_, id_) for id_ in ids & missing})
 
     def forget(self) -> None:
         """Read them all again when they are next needed."""
         self.vrfs, self.networks, self.locations = {}, {}, {}
-
-
-def _names_of(one: Callable[[str], Seen[Any]], ids: set[str]) -> dict[str, str]:
-    found = {id_: one(id_).value for id_ in ids}
-    return {id_: id_ if thing is None else thing.name for id_, thing in found.items()}
 
 
 class Tokens:
