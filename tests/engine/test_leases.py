@@ -39,6 +39,10 @@ def lease(world: World, mac: str = MAC, name: str | None = None) -> int:
     return offered.address
 
 
+def decline(world: World, address: int, mac: str = MAC) -> None:
+    world.do(u.LeaseDecline(client=Client(mac), place=HERE, address=address))
+
+
 def test_clients_whose_hashes_collide_are_offered_different_addresses() -> None:
     place: dict[int, str] = {}
     for n in range(1000):
