@@ -521,7 +521,7 @@ def test_a_step_looks_at_nobody_else() -> None:
         machine(world, f"m{n}")
     together = u.Together(uses=tuple(u.ReadyMachine(machine=f"m{n}") for n in range(1, 41)))
     made = world.plan(together)
-    assert len(made.answer.items) == 40
+    assert len(made.draft.facts.claims) == 40
     made = world.plan(u.DeployMachine(machine="m7"))
     assert len(made.draft.facts.machines) == 1
     assert len(made.draft.facts.claims) == 1

@@ -29,6 +29,7 @@ from tenure.engine.claims import end, give
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding
 from tenure.engine.machines import home_handle, machine_named, shown
+from tenure.engine.moves import host_of
 from tenure.engine.overriding import Override, repeated, wanted_override
 from tenure.engine.reach import draining, not_draining
 from tenure.engine.space import Space
@@ -91,7 +92,7 @@ def ready_machine(use: ReadyMachine, draft: Draft) -> MachineWithInterfaces:
     if machine.lifecycle != "ready":
         _after(machine, "made ready", ("new", "commissioning"))
         _enter(draft, machine, "ready", e.MachineReadied)
-    _give_missing(draft, machine, _AT_READY, _home_host(draft, machine))
+    _give_missing(draft, machine, _AT_READY, host_of(draft, machine.id))
     return _told(draft, machine)
 
 
@@ -265,16 +266,10 @@ def _boot_interface(draft: Draft, machine: Machine) -> Interface | None:
     return next((draft.facts.interfaces[port] for port in _booting(draft, machine)), None)
 
 
-def _home_host(draft: Draft, machine: Machine) -> str | None:
-    """A machine's own location, if that is a host."""
-    place = None if machine.location is None else draft.state.locations[machine.location]
-    return place.id if place is not None and place.kind == "host" else None
-
-
 def _host(draft: Draft, machine: Machine, named: str | None) -> str | None:
     """Where a machine is deployed: the host named, else its own."""
     if named is None:
-        return _home_host(draft, machine)
+        return host_of(draft, machine.id)
     place = resolve.location(draft.state, named)
     resolve.only_host(place)
     return place.id
