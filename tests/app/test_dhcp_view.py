@@ -8,8 +8,9 @@ from msgspec import structs
 from tenure.app.dhcp import PromisesView
 from tenure.model import events as e
 from tenure.model.addressing import Network
-from tenure.model.holding import Allocation, Claim, ClaimRequest
+from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.leases import Client, Lease, Place
+from tenure.model.machines import Machine
 from tenure.model.uses import LeaseCommit
 from tenure.service.feed import Committed
 from tenure.surfaces.dhcp.v4_memory import Promises
@@ -73,6 +74,38 @@ def test_a_lease_is_forgotten_when_its_client_is_to_have_another_address_there()
     assert remembered(better)  # an address that was allocated before this one
     granted = structs.replace(better, allocation=structs.replace(better.allocation, lease=True))
     assert remembered(granted, lease=lease)  # its own
+
+
+def test_what_moved_is_shelved_or_is_called_otherwise_is_asked_of_the_writer() -> None:
+    mine, others = allocation("10.0.0.5"), allocation("10.0.0.6")
+    port = Attachment(allocation="a", interface="i", since=THEN)
+    for held, kept in ((mine, False), (others, True)):
+        moved = e.AddressMoved(giver=CLAIM, left=held, claim=CLAIM, allocation=held, reason="reassigned")
+        assert remembered(moved) is kept
+        assert remembered(e.AddressShelved(claim=CLAIM, allocation=held)) is kept
+        assert remembered(e.AddressAliased(claim=CLAIM, allocation=held)) is kept
+        assert remembered(e.AddressRestored(claim=CLAIM, allocation=held, before="shelved")) is kept
+        assert remembered(e.AddressNamed(claim=CLAIM, allocation=held)) is kept
+        assert remembered(e.AddressAttached(claim=CLAIM, allocation=held, attachment=port)) is kept
+        assert remembered(e.AddressDetached(claim=CLAIM, allocation=held, attachment=port)) is kept
+
+
+def test_a_lease_is_forgotten_when_some_client_of_its_subnet_is_to_have_an_address() -> None:
+    lease, others = structs.replace(LEASE, dynamic=True), allocation("10.0.0.6")
+    port = Attachment(allocation="a", interface="i", since=THEN)
+    assert not remembered(e.AddressAllocated(claim=CLAIM, allocation=others, attachment=port), lease=lease)
+    assert not remembered(e.AddressAttached(claim=CLAIM, allocation=others, attachment=port), lease=lease)
+    assert not remembered(e.AddressRestored(claim=CLAIM, allocation=others, before="shelved"), lease=lease)
+    assert remembered(e.AddressAllocated(claim=CLAIM, allocation=others), lease=lease)
+    renamed = structs.replace(others, lease=True)
+    assert remembered(
+        e.AddressMoved(giver=CLAIM, left=renamed, claim=CLAIM, allocation=renamed, reason="renamed"), lease=lease
+    )
+
+
+def test_what_machines_go_through_costs_no_promise() -> None:
+    machine = Machine(id="m", name="m")
+    assert remembered(e.MachineSeen(machine=machine), e.MachineEnlisted(machine=machine))
 
 
 def _claim(mac: str) -> Claim:

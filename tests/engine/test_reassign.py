@@ -137,9 +137,10 @@ def test_a_machine_that_is_off_gets_another_address_and_its_name_at_once() -> No
     old = mine.addresses[0].ip
     plan = world.plan(u.ReassignAddress(vrf=VRF, ip=old, address="10.0.0.77"))
     assert kinds(plan) == ["address.allocated", "address.released"]
-    assert plan.answer.claim.id == mine.claim.id
-    assert [(a.ip, a.name) for a in plan.answer.addresses] == [("10.0.0.77", "a.prod.example.")]
-    assert plan.answer.effective_by is None
+    answer: Any = plan.answer
+    assert answer.claim.id == mine.claim.id
+    assert [(a.ip, a.name) for a in answer.addresses] == [("10.0.0.77", "a.prod.example.")]
+    assert answer.effective_by is None
     assert offered(world, A) == number_of("10.0.0.77")
     naive.check(world)
 

@@ -34,14 +34,44 @@ _HARMLESS: Final = (
     e.ClaimBound,
     e.ClaimSettled,
     e.ClaimReleased,
+    e.ClaimChanged,
+    e.ClaimExpiring,
+    e.AddressObserved,
+    e.AddressDisputed,
     e.MachineCreated,
+    e.MachineChanged,
+    e.MachineEnlisted,
+    e.MachineCommissioned,
+    e.MachineReadied,
+    e.MachineDeployed,
+    e.MachineReleased,
+    e.MachineRetired,
+    e.MachineSeen,
     e.InterfaceCreated,
+    e.NetworkDepleted,
+    e.NetworkReplenished,
     e.TokenCreated,
     e.TokenRevoked,
     e.ZoneCreated,
     e.ZoneReshaped,
     e.ZoneDeleted,
 )
+
+
+_OF_ONE: Final = (
+    e.AddressReleased,
+    e.AddressMoved,
+    e.AddressShelved,
+    e.AddressAliased,
+    e.AddressRestored,
+    e.AddressNamed,
+    e.AddressAttached,
+    e.AddressDetached,
+)
+"""What changes who is to have an address, or how it is called."""
+
+_GIVEN: Final = (e.AddressAllocated, e.AddressMoved, e.AddressRestored, e.AddressAttached)
+"""What gives a client an address instead of the dynamic lease that it may have."""
 
 
 class PromisesView:
@@ -63,20 +93,27 @@ class PromisesView:
             self._take(entry.event)
 
     def _take(self, event: e.Event) -> None:
-        if isinstance(event, e.AddressReleased):
+        if isinstance(event, _OF_ONE):
             address = ip_address(event.allocation.ip)
             if isinstance(address, IPv4Address):
                 self._promises.forget(int(address))
-        elif isinstance(event, e.AddressAllocated):
-            self._take_allocated(event)
-        elif not isinstance(event, _HARMLESS):
+        if isinstance(event, _GIVEN):
+            self._take_given(event)
+        elif not isinstance(event, _OF_ONE + _HARMLESS):
             self._promises.forget_all()
 
-    def _take_allocated(self, event: e.AddressAllocated) -> None:
-        """What was free was promised to nobody; but who had a dynamic lease here is to have this address instead."""
-        mac = event.claim.request.mac
-        if mac is not None and not event.allocation.lease:
-            self._promises.forget_client(mac, event.allocation.subnet)
+    def _take_given(self, event: e.AddressAllocated | e.AddressMoved | e.AddressRestored | e.AddressAttached) -> None:
+        """Who had a dynamic lease here is to have this address instead.
+
+        The MAC of the interface that uses it is not told, but where the claim asked for it by that MAC.
+        """
+        subnet, mac = event.allocation.subnet, event.claim.request.mac
+        if event.allocation.lease:
+            return
+        if isinstance(event, e.AddressAllocated) and mac is not None:
+            self._promises.forget_client(mac, subnet)
+        elif not isinstance(event, e.AddressAllocated) or event.attachment is not None:
+            self._promises.forget_dynamic(subnet)
 
     def settle(self, ready: bool) -> None:
         """While this process does not follow, it remembers nothing."""

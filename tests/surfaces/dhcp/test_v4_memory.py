@@ -136,3 +136,19 @@ def test_what_is_pushed_out_leaves_nothing_behind() -> None:
     assert len(promises) == 2
     promises.forget_client("52:54:00:00:00:04", "S")
     assert len(promises) == 1
+
+
+def test_the_dynamic_leases_of_a_subnet_are_forgotten_together() -> None:
+    until = NOW + timedelta(seconds=7200)
+    promises = remembering(granted(address=ADDRESS + 1))
+    promises.remember(MAC, lease(held_until=until, dynamic=True), promises.mark())
+    promises.forget_dynamic("T")
+    assert len(promises) == 2
+    under_way = promises.mark()
+    promises.forget_dynamic("S")
+    assert promises.recall(use(), NOON) is None
+    assert promises.recall(use(address=ADDRESS + 1), NOON), "an allocation is no dynamic lease"
+    promises.remember(MAC, lease(held_until=until, dynamic=True), under_way)
+    assert promises.recall(use(), NOON) is None
+    promises.remember(MAC, granted(), under_way)
+    assert promises.recall(use(), NOON)

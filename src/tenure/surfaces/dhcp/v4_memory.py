@@ -23,9 +23,9 @@ class Promises:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._leases: OrderedDict[int, tuple[str, float, Lease]] = OrderedDict()
-        self._dynamic: dict[tuple[str, str], int] = {}
+        self._dynamic: dict[str, dict[str, int]] = {}  # by subnet and MAC
         self._tick = 0
-        self._forgotten: OrderedDict[int | tuple[str, str], int] = OrderedDict()
+        self._forgotten: OrderedDict[int | str | tuple[str, str], int] = OrderedDict()
         self._floor = 0
 
     def __len__(self) -> int:
@@ -37,14 +37,14 @@ class Promises:
 
     def remember(self, mac: str, lease: Lease, mark: int) -> None:
         """Keep a lease that was granted to `mac`, unless it was forgotten since `mark` or promises nothing."""
-        client = (mac, lease.subnet)
-        forgotten = max(self._forgotten.get(lease.address, self._floor), self._forgotten.get(client, self._floor))
+        concerned = [lease.address, (mac, lease.subnet), *([lease.subnet] if lease.dynamic else [])]
+        forgotten = max(self._forgotten.get(what, self._floor) for what in concerned)
         if lease.held_until is None or forgotten > mark:
             return
         self._drop(lease.address)
         self._leases[lease.address] = (mac, lease.held_until.timestamp(), lease)
         if lease.dynamic:
-            self._dynamic[client] = lease.address
+            self._dynamic.setdefault(lease.subnet, {})[mac] = lease.address
         if len(self._leases) > self._capacity:
             self._drop(next(iter(self._leases)))
 
@@ -86,8 +86,14 @@ class Promises:
     def forget_client(self, mac: str, subnet: str) -> None:
         """Forget the dynamic lease of a client on a subnet, by its id."""
         self._bar((mac, subnet))
-        address = self._dynamic.get((mac, subnet))
+        address = self._dynamic.get(subnet, {}).get(mac)
         if address is not None:
+            self._drop(address)
+
+    def forget_dynamic(self, subnet: str) -> None:
+        """Forget the dynamic leases of a subnet, by its id. Cost: of each one remembered, once."""
+        self._bar(subnet)
+        for address in list(self._dynamic.get(subnet, {}).values()):
             self._drop(address)
 
     def forget_subnet(self, subnet: str) -> None:
@@ -106,7 +112,7 @@ class Promises:
         self._leases.clear()
         self._dynamic.clear()
 
-    def _bar(self, what: int | tuple[str, str]) -> None:
+    def _bar(self, what: int | str | tuple[str, str]) -> None:
         """Let no answer that is under way bring it back."""
         self._tick += 1
         self._forgotten[what] = self._tick
@@ -116,8 +122,11 @@ class Promises:
 
     def _drop(self, address: int) -> None:
         mac, _, lease = self._leases.pop(address, ("", 0.0, None))
-        if lease is not None and self._dynamic.get((mac, lease.subnet)) == address:
-            del self._dynamic[mac, lease.subnet]
+        mine = {} if lease is None else self._dynamic.get(lease.subnet, {})
+        if lease is not None and mine.get(mac) == address:
+            del mine[mac]
+            if not mine:
+                del self._dynamic[lease.subnet]
 
 
 def _on_link(link: int | None, lease: Lease) -> bool:
