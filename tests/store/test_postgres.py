@@ -20,6 +20,13 @@ from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
 from tenure.testing.blocks_contract import BlocksContract
 from tenure.testing.ledgers import START, Scribe
+from tenure.testing.lives_contract import (
+    ClosureContract,
+    DueContract,
+    HarvestContract,
+    LabelsContract,
+    RowsOfLivesContract,
+)
 from tenure.testing.moves_contract import MovesContract
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
@@ -73,6 +80,26 @@ class TestBlocks(BlocksContract):
 
 
 class TestMoves(MovesContract):
+    """The contract."""
+
+
+class TestRowsOfLives(RowsOfLivesContract):
+    """The contract."""
+
+
+class TestClosure(ClosureContract):
+    """The contract."""
+
+
+class TestDue(DueContract):
+    """The contract."""
+
+
+class TestHarvest(HarvestContract):
+    """The contract."""
+
+
+class TestLabels(LabelsContract):
     """The contract."""
 
 

@@ -60,7 +60,8 @@ class Due:
         statement = (
             f"SELECT {CLAIMS} FROM claims AS c CROSS JOIN machines AS m"
             " WHERE c.until IS NULL AND c.idle IS NOT NULL AND c.network = ? AND c.idle < ? AND m.id = c.machine"
-            " AND c.bound IS NOT NULL AND c.static IS NULL AND coalesce(c.harvest, m.harvest, ?) = 'allowed'"
+            " AND c.kept = 'life' AND c.bound IS NOT NULL AND c.static IS NULL"
+            " AND coalesce(c.harvest, m.harvest, ?) = 'allowed'"
             f" AND {request} 'address' IS NULL AND {request} 'addresses' IS NULL ORDER BY c.idle, c.id LIMIT ?"
         )
         say = "allowed" if allowed else "never"
