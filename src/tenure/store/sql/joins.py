@@ -56,6 +56,7 @@ def _held(allocation: Allocation, subnet: Subnet, network: Network) -> HeldAddre
         title=allocation.title,
         name=f"{allocation.hostname}.{network.domain}" if named else None,
         held_until=allocation.held_until,
+        standing=allocation.standing,
     )
 
 
