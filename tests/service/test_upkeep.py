@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tenure.model import events as e
 from tenure.model import uses as u
-from tenure.model.answers import Reply
+from tenure.model.answers import Failure, Observed, Reply
 from tenure.service.upkeep import Upkeep
 from tests.service.world import Node, World, claim
 
@@ -79,4 +80,129 @@ def test_more_than_is_done_at_once_is_done_in_one_step(world: World) -> None:
     node.ok(u.EvacuateHost(host="h1", to="h2", handover=30))
     world.clock.pause(31)
     assert keeps.step() == 300
+    node.check()
+
+
+def test_claims_end_and_are_announced(world: World) -> None:
+    node = world.site()
+    keeps = upkeep(world, node)
+    node.claim("a", expires=world.clock.now() + timedelta(hours=1))
+    before = node.sequence
+    assert keeps.step() == 1
+    world.clock.pause(HOUR)
+    assert keeps.step() == 1
+    assert kinds(node, before) == ["claim.expiring", "address.released"]
+    assert keeps.step() == 0
+    node.check()
+
+
+def test_a_network_that_runs_low_says_so(world: World) -> None:
+    node = world.site()
+    keeps = upkeep(world, node)
+    node.ok(u.ChangeNetwork(network="prod", changes={"low_threshold": 254}))
+    held = node.claim("a")
+    before = node.sequence
+    assert (keeps.step(), keeps.step()) == (1, 0)
+    node.release(held)
+    assert (keeps.step(), keeps.step()) == (1, 0)
+    assert kinds(node, before) == ["network.depleted", "address.released", "network.replenished"]
+    node.check()
+
+
+def test_those_that_queue_are_served(world: World) -> None:
+    node = world.site()
+    keeps = upkeep(world, node)
+    held = node.claim("all", count=254)
+    node.claim("a", queue=True)
+    assert keeps.step() == 0
+    node.release(held)
+    before = node.sequence
+    assert keeps.step() == 1
+    assert kinds(node, before) == ["claim.bound", "address.allocated"]
+    node.check()
+
+
+def ready(node: Node, name: str, mac: str) -> None:
+    node.ok(u.CreateMachine(name=name, interfaces=(u.NewInterface(mac=mac, network="prod", boot=True),)))
+    node.ok(u.CommissionMachine(machine=name))
+    node.ok(u.ReadyMachine(machine=name))
+
+
+def test_a_network_is_harvested(world: World) -> None:
+    node = world.site()
+    keeps = upkeep(world, node)
+    fields: dict[str, object] = {"harvest": True, "harvest_after": 60, "harvest_below": 254}
+    node.ok(u.ChangeNetwork(network="prod", changes=fields))
+    ready(node, "m0", "52:54:00:00:00:01")
+    world.clock.pause(61)
+    before = node.sequence
+    assert (keeps.step(), keeps.step()) == (1, 0)
+    assert kinds(node, before) == ["address.released"]
+    node.check()
+
+
+def test_what_strangers_were_seen_on_is_known_after_a_restart_and_ages(world: World) -> None:
+    node = world.site()
+    held = node.claim("a", mac="52:54:00:00:00:01")
+    sightings = (u.Sighting(ip="10.0.3.9"), u.Sighting(ip=held.addresses[0].ip, mac="52:54:00:00:00:02"))
+    answer = node.ok(u.ObserveAddresses(sightings=sightings))
+    assert isinstance(answer, Observed)
+    assert [sight.outcome for sight in answer.sights] == ["stranger", "conflict"]
+    node.check()
+    node.die()
+    again = world.node("two")
+    again.check()
+    again.release(held)
+    again.check()
+    space = next(iter(again.writer.memory.state.subnets.values()))
+    assert (space.avoided, len(space.strangers)) == (2, 2)
+    for _ in range(24 * 120):
+        world.clock.pause(30)
+    again.writer.step()
+    again.claim("b")
+    assert (space.avoided, len(space.strangers)) == (0, 0)
+    again.check()
+
+
+def renumbered(world: World) -> Node:
+    node = world.site()
+    for n in range(3):
+        node.claim(f"n{n}", hostname=f"n{n}")
+    node.ok(u.CreateSubnet(network="prod", cidr="10.0.4.0/24"))
+    node.ok(u.RenumberSubnet(subnet="10.0.3.0/24", to="10.0.4.0/24", fields={"wave": 2}))
+    return node
+
+
+def test_a_subnet_is_renumbered_and_its_zones_follow_change_by_change(world: World) -> None:
+    node = renumbered(world)
+    keeps = upkeep(world, node)
+    before, loads = node.sequence, sum(bool(told.reload) for told in node.told)
+    assert (keeps.step(), keeps.step()) == (2, 0)
+    world.clock.pause(60)
+    assert (keeps.step(), keeps.step()) == (1, 0)
+    one = ["address.allocated", "address.released"]
+    assert kinds(node, before) == [*one, *one, "subnet.changed", *one, "subnet.changed"]
+    assert sum(bool(told.reload) for told in node.told) == loads, "no zone was loaded again"
+    subnets = [
+        entry.event.subnet for entry in node.store.entries(before, 99) if isinstance(entry.event, e.SubnetChanged)
+    ]
+    assert [subnet.renumbering is None for subnet in subnets] == [False, True]
+    node.check()
+
+
+def test_a_clock_that_stepped_suspends_all_of_it(world: World) -> None:
+    node = renumbered(world)
+    node.claim("a", subnet="10.0.4.0/24", expires=world.clock.now() + timedelta(hours=1))
+    world.clock.step(HOUR * 2)
+    node.claim("b")
+    before = node.sequence
+    for use in (u.Lapse(), u.HarvestNetwork(network="prod"), u.ExpireLeases(), u.Tend()):
+        answer = node.answer(use)
+        assert isinstance(answer, Failure) and answer.code == "store_unavailable", use
+    assert node.sequence == before
+    for _ in range(70):
+        world.clock.pause(10)
+        node.answer(u.ReadCapacity(network="prod"))
+    node.ok(u.Lapse())
+    assert sorted(kinds(node, before))[:1] == ["address.allocated"]
     node.check()
