@@ -60,7 +60,8 @@ def settled(world: World) -> None:
 
 
 def now(world: World) -> Renumbering | None:
-    return next(s.renumbering for s in world.tables.subnets if s.cidr == OLD)
+    subnet: Subnet = next(s for s in world.tables.subnets if s.cidr == OLD)
+    return subnet.renumbering
 
 
 def draining(world: World) -> bool:

@@ -181,12 +181,12 @@ def test_a_subnet_is_renumbered_and_its_zones_follow_change_by_change(world: Wor
     world.clock.pause(60)
     assert (keeps.step(), keeps.step()) == (1, 0)
     one = ["address.allocated", "address.released"]
-    assert kinds(node, before) == [*one, *one, "subnet.changed", *one, "subnet.changed"]
+    happened = [kind for kind in kinds(node, before) if not kind.startswith("block.")]
+    assert happened == [*one, *one, "subnet.changed", *one, "subnet.changed"]
     assert sum(bool(told.reload) for told in node.told) == loads, "no zone was loaded again"
-    subnets = [
-        entry.event.subnet for entry in node.store.entries(before, 99) if isinstance(entry.event, e.SubnetChanged)
-    ]
-    assert [subnet.renumbering is None for subnet in subnets] == [False, True]
+    events = [entry.event for entry in node.store.entries(before, 99)]
+    going = [event.subnet.renumbering for event in events if isinstance(event, e.SubnetChanged)]
+    assert [each is None for each in going] == [False, True]
     node.check()
 
 
