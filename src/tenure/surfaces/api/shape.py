@@ -136,7 +136,7 @@ def _leaf_faults(shape: Any, bare: Any, value: Any, where: str) -> Iterator[Faul
 def _reworded(message: str, shape: Any) -> str:
     """msgspec's sentence as a predicate of the field."""
     expected = message.partition(" - at ")[0]
-    if "RFC3339" in expected or "`datetime`" in expected:
+    if "RFC3339" in expected or "`datetime" in expected:
         return "must be a time with its zone (RFC 3339), as 2026-11-24T15:00:00Z"
     for meta in _metas(shape):
         if meta.pattern is not None and "matching regex" in expected:
