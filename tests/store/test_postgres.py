@@ -28,6 +28,7 @@ from tenure.testing.lives_contract import (
     RowsOfLivesContract,
 )
 from tenure.testing.moves_contract import MovesContract
+from tenure.testing.past_contract import FiltersContract, PastContract, SeenContract
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
 from tests.lab.postgres import Cluster
@@ -109,6 +110,18 @@ class TestFacts(FactsContract):
 
 class TestReads(ReadsContract):
     """The contract."""
+
+
+class TestPast(PastContract):
+    """Who held what, and when."""
+
+
+class TestSeen(SeenContract):
+    """What was seen, and what is shelved."""
+
+
+class TestFilters(FiltersContract):
+    """Lists by label."""
 
 
 class TestReplay(ReplayContract):

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, select
 
 from tenure.model import events as e
 from tenure.model.events import Entry
-from tenure.store.reads import KnownAddress, Page, Told
+from tenure.store.reads import Page, Told
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
 from tenure.store.sql.joins import held_addresses
@@ -139,11 +139,7 @@ def _renames(called: Called, entry: Entry, moment: Moment) -> bool:
 
 
 def _told(at: Snapshot, called: Called, holders: _Holders, lines: Sequence[Entry]) -> list[Told]:
-    moments = [holders.at(entry) for entry in lines]
-    allocations = {moment.allocation.id: moment.allocation for moment in moments if moment is not None}
-    held = dict(zip(allocations, held_addresses(at, list(allocations.values())), strict=True))
-
-    def holder(moment: Moment | None) -> KnownAddress | None:
-        return None if moment is None else called.known(moment, held[moment.allocation.id])
-
-    return [Told(entry, holder(moment)) for entry, moment in zip(lines, moments, strict=True)]
+    found = {entry.sequence: moment for entry in lines if (moment := holders.at(entry)) is not None}
+    held = held_addresses(at, [moment.allocation for moment in found.values()])
+    known = {place: called.known(found[place], each) for place, each in zip(found, held, strict=True)}
+    return [Told(entry, known.get(entry.sequence)) for entry in lines]

@@ -243,15 +243,15 @@ def _ports(at: Snapshot, allocations: Iterable[str]) -> dict[str, list[Attachmen
     return found
 
 
-def _about_machines(at: Snapshot, machines: Iterable[str], last: int) -> list[Entry]:
+def _about_machines(at: Snapshot, machines: set[str], last: int) -> list[Entry]:
     c = t.ledger.c
     query = select(*ENTRY).where(text(t.OF_MACHINES), c.machine.in_(sorted(machines)), c.sequence <= last)
-    return [r.entry_of(row) for row in at.all(query.order_by(c.sequence))]
+    return [r.entry_of(row) for row in at.all(query.order_by(c.sequence))] if machines else []
 
 
-def _about_networks(at: Snapshot, networks: Iterable[str], last: int) -> list[Entry]:
+def _about_networks(at: Snapshot, networks: set[str], last: int) -> list[Entry]:
     """Networks change seldom, and an index holds when they did; which of them is in their bodies."""
     c = t.ledger.c
     named = [c.body.contains(f'"{id_}"', autoescape=True) for id_ in sorted(networks)]
-    query = select(*ENTRY).where(text(t.OF_NETWORKS), c.sequence <= last, or_(*named))
-    return [r.entry_of(row) for row in at.all(query.order_by(c.sequence))]
+    query = select(*ENTRY).where(text(t.OF_NETWORKS), c.sequence <= last, or_(False, *named))
+    return [r.entry_of(row) for row in at.all(query.order_by(c.sequence))] if networks else []

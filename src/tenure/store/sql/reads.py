@@ -33,9 +33,11 @@ from tenure.store.interface import (
     Unmoved,
     Users,
 )
+from tenure.store.reads import Affected, Extent
 from tenure.store.sql import held
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
+from tenure.store.sql.affected import affected
 from tenure.store.sql.connect import Database
 from tenure.store.sql.history import time_line
 from tenure.store.sql.joins import (
@@ -325,6 +327,11 @@ class SqlReads:
             first = [r.claim_of(row) for row in at.all(by_hand.order_by(c.id).limit(_REMAINING))]
             total = at.all(select(func.count()).select_from(by_hand.subquery()))[0][0]
             return Seen(Unmoved(count, holdings(at, first), total), at.head)
+
+    def affected(self, extent: Extent) -> Seen[Affected]:
+        """What a change would take away."""
+        with self._seen() as at:
+            return Seen(affected(at, extent), at.head)
 
     def leaving(self, location: str) -> Seen[Remaining]:
         """Claims that moved away from a location, or from below it, and whose hand-over still stands."""
