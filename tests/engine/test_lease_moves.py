@@ -10,6 +10,7 @@ from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.answers import Leased
 from tenure.model.holding import ClaimRequest
+from tenure.model.leases import Client, Place
 from tenure.net.addresses import number_of
 from tests.engine import naive
 from tests.engine.test_leases import decline, lease, link
@@ -205,3 +206,38 @@ def test_a_plan_says_what_it_does() -> None:
     world, old = leased()
     plan = world.plan(u.ReassignAddress(vrf=VRF, ip=old, address="10.0.0.77"))
     assert kinds(plan) == ["address.allocated", "address.aliased"]
+
+
+def test_a_client_of_a_subnet_that_is_left_gets_its_address_of_the_other() -> None:
+    world, old = leased()
+    world.do(u.CreateSubnet(network="prod", cidr="10.0.1.0/24", fields={"gateway": "10.0.1.1"}))
+    world.do(u.RenumberSubnet(subnet="10.0.0.0/24", to="10.0.1.0/24", fields={"lease_time": 90}))
+    renewed = boot(world, A, old, "renewing").lease
+    assert renewed.lease_time == 90, "so that it asks again soon"
+    move(world, old, address="10.0.1.7")
+    assert boot(world, A, old, "renewing").refused is not None
+    offer = world.do(u.LeaseOffer(client=Client(A), place=Place(number_of("10.0.0.1")))).lease
+    assert (offer.address, offer.gateway) == (number_of("10.0.1.7"), number_of("10.0.1.1"))
+    assert offer.lease_time == 3600
+    assert boot(world, A, "10.0.1.7").lease.hostname == "a"
+    world.do(u.CancelRenumbering(subnet="10.0.0.0/24"))
+    assert offered(world, A) == number_of("10.0.1.7"), "the relay still says where it was"
+
+
+def test_an_address_elsewhere_is_not_given_here() -> None:
+    world = two()
+    world.do(u.CreateSubnet(network="prod", cidr="10.0.1.0/24"))
+    world.ip(machine="a", subnet="10.0.1.0/24")
+    assert offered(world, A) is None
+    assert boot(world, A, "10.0.1.1").refused is not None
+
+
+def test_what_was_lent_goes_back_where_another_replaces_it() -> None:
+    world = two()
+    kept = world.claim(handle="spare")
+    lent = world.claim(machine="a", reservation="spare")
+    assert lent.addresses[0].ip == kept.addresses[0].ip
+    plan = world.plan(u.ReassignAddress(vrf=VRF, ip=lent.addresses[0].ip, address="10.0.0.77"))
+    assert kinds(plan) == ["address.allocated", "address.moved"]
+    assert rows(world)[kept.addresses[0].ip].claim == kept.claim.id
+    naive.check(world)

@@ -6,9 +6,10 @@ from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding
 from tenure.engine.moves import follow_host, host_of, leave_host
-from tenure.engine.passing import Gap, held_at, interface_of, pass_on, promised
+from tenure.engine.passing import Gap, held_at, interface_of, pass_on
 from tenure.engine.placing import name_for
 from tenure.engine.reassign import rename
+from tenure.engine.reservations import promised
 from tenure.errors import Conflict
 from tenure.model import events as e
 from tenure.model.answers import Displaced, Holding

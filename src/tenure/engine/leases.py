@@ -15,7 +15,7 @@ from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
 from tenure.engine.enlist import enlist
 from tenure.engine.holdings import DECLINED_REST
-from tenure.engine.links import Link, link_of
+from tenure.engine.links import Link, link_of, one_link, served
 from tenure.engine.observe import declined
 from tenure.engine.placing import name_holder
 from tenure.engine.reach import draining
@@ -48,7 +48,7 @@ def lease_offer(use: LeaseOffer, draft: Draft) -> Leased:
         return SILENCE
     known = known or _dynamic(draft, link, use.client)
     if known is not None:
-        return Leased(_lease(draft, link, known, known.held_until))
+        return Leased(_lease(draft, _its_link(draft, link, known), known, known.held_until))
     number = None if link.space.subnet.draining else _free(draft, link, use.client, use.requested)
     if number is None:
         return SILENCE
@@ -73,7 +73,7 @@ def lease_commit(use: LeaseCommit, draft: Draft) -> Leased:
     if known is not None:
         if number_of(known.ip) != use.address:
             return Leased(refused=LeaseRefused(f"{use.client.mac} has {known.ip} here"))
-        return Leased(_acknowledged(draft, link, use.client, known))
+        return Leased(_acknowledged(draft, _its_link(draft, link, known), use.client, known))
     new = use.form == "selecting" and not link.space.subnet.draining
     if new and _may_have(draft, link, use.client, use.address):
         given = _grant(draft, link, use)
@@ -147,9 +147,21 @@ def _known(draft: Draft, link: Link, client: Client) -> Allocation | None:
     interface = draft.facts.macs.get(client.mac)
     if interface is None:
         return None
-    held = (draft.facts.allocations[a] for a in draft.facts.uses.get(interface, ()))
-    here = [a for a in held if a.subnet == link.space.subnet.id and a.standing == "primary" and not a.lease]
-    return min(here, key=lambda a: (a.since, a.id), default=None)
+    held = [draft.facts.allocations[a] for a in draft.facts.uses.get(interface, ())]
+    here = [a for a in held if a.standing == "primary" and not a.lease and _is_here(draft, link, a)]
+    return min(here, key=lambda a: (a.subnet != link.space.subnet.id, a.since, a.id), default=None)
+
+
+def _is_here(draft: Draft, link: Link, known: Allocation) -> bool:
+    if known.subnet == link.space.subnet.id:
+        return True
+    space = draft.state.subnets[known.subnet]
+    return space.version == 4 and one_link(link.space.subnet, space.subnet) and served(draft, space) is not None
+
+
+def _its_link(draft: Draft, link: Link, known: Allocation) -> Link:
+    """The subnet of an address that is known here, as it is served."""
+    return link if known.subnet == link.space.subnet.id else served(draft, draft.state.subnets[known.subnet]) or link
 
 
 def _waits(draft: Draft, known: Allocation) -> bool:

@@ -27,11 +27,21 @@ def link_of(draft: Draft, place: Place) -> Link | None:
     for vrf in dict.fromkeys([*([first] if first else []), *state.vrfs]):
         space = state.space_at(vrf, 4, place.link)
         if space is not None:
-            return _served(draft, space)
+            return served(draft, space)
     return None
 
 
-def _served(draft: Draft, space: Space) -> Link | None:
+def one_link(one: Subnet, other: Subnet) -> bool:
+    """Whether clients on one subnet may use addresses of the other: while a network leaves one of them for the other.
+
+    They are bound to the same places then, and one is draining, as a subnet that is renumbered is.
+    """
+    alike = one.network == other.network and set(one.locations) == set(other.locations)
+    return one.id == other.id or (alike and (one.draining or other.draining))
+
+
+def served(draft: Draft, space: Space) -> Link | None:
+    """What holds on a subnet, if Tenure serves DHCP there."""
     network = draft.state.networks[space.subnet.network]
     mine, wider = space.subnet.dhcp, network.dhcp
     if not _enabled(space.subnet, network):

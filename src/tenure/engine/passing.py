@@ -1,13 +1,13 @@
 """An address goes from one user, claim or name to another without ever being free."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from tenure.engine import resolve
 from tenure.engine.draft import Draft
+from tenure.engine.reservations import promised
 from tenure.engine.standing import Follower, bring_back, closed, followers
 from tenure.errors import Conflict, NotFound
 from tenure.model import events as e
@@ -50,18 +50,6 @@ def interface_of(draft: Draft, name: str) -> str:
     if found is None:
         raise NotFound(f"there is no interface {name!r}", kind="interface", name=name, pointer="/interface")
     return found
-
-
-def promised(draft: Draft, allocation: Allocation) -> datetime | None:
-    """Until when somebody was promised this address by DHCP, with the clock margin; None where that is past.
-
-    What was read under the ledger's lock counts, so that it holds whichever node made the promise.
-    """
-    ends = [] if allocation.waits_until is None else [allocation.waits_until]
-    if allocation.held_until is not None:
-        ends.append(allocation.held_until + timedelta(seconds=draft.moment.clock_margin))
-    latest = max(ends, default=None)
-    return latest if latest is not None and latest > draft.moment.now else None
 
 
 def pass_on(

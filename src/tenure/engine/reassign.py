@@ -169,7 +169,14 @@ def _asking(claim: Claim, space: Space, number: int | None) -> Claim:
     """The claim, as if it had asked for just this."""
     address = None if number is None else text_of(space.version, number)
     request = msgspec.structs.replace(
-        claim.request, address=address, addresses=(), count=1, contiguous=False, subnet=None, during_cooldown=False
+        claim.request,
+        address=address,
+        addresses=(),
+        count=1,
+        contiguous=False,
+        subnet=None,
+        reservation=None,
+        during_cooldown=False,
     )
     return msgspec.structs.replace(claim, request=request)
 
@@ -216,13 +223,7 @@ def _beside(draft: Draft, old: Allocation, found: tuple[Space, int, Why], until:
 
 def _take_back(draft: Draft, old: Allocation) -> None:
     """An address that another replaces goes back: to whoever lent it, else to rest."""
-    claim = draft.facts.claims[old.claim]
-    lender = draft.facts.claims.get(old.lender or "")
-    if lender is not None and lender.until is None:
-        lender = msgspec.structs.replace(lender, revision=lender.revision + 1)
-        pass_on(draft, old, lender, (), reason="returned", hostname=None, lender=None, standing="primary", behind=None)
-    else:
-        release(draft, claim, "renumbered", closes=False, held=[old])
+    release(draft, draft.facts.claims[old.claim], "renumbered", closes=False, held=[old])
 
 
 def _settled(draft: Draft, allocation: Allocation) -> Allocation:
