@@ -1,6 +1,7 @@
 """Random uses on random states: whatever is asked, what is remembered stays true."""
 
 from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +16,7 @@ from tenure.model.holding import ClaimRequest
 from tenure.model.leases import Client, Place
 from tenure.net.addresses import number_of
 from tests.engine import naive
-from tests.engine.world import World, site
+from tests.engine.world import START, World, site
 
 HOSTS = ["h0-0", "h0-1", "h1-0", "r0", "s1", "gone", ""]
 CIDRS = ["10.0.0.0/26", "10.0.0.32/28", "10.0.1.0/27", "10.0.0.0/25", "10.0.0.64/26", "2001:db8::/122", "10.0.9.0/31"]
@@ -56,6 +57,10 @@ settings_of = st.fixed_dictionaries(
         "rack_block_length_v4": st.sampled_from([26, 27, 28, None]),
         "block_length_v6": st.sampled_from([124, 126, None]),
         "name": st.sampled_from(["prod", "lab", "prod"]),
+        "harvest": st.booleans(),
+        "harvest_after": st.sampled_from([0, 400]),
+        "harvest_below": st.sampled_from([0, 70, -1]),
+        "low_threshold": st.sampled_from([0, 10, 70]),
         "nothing": st.just(1),
     },
 )
@@ -103,9 +108,35 @@ likely = st.builds(
     during_cooldown=st.booleans(),
     count=st.sampled_from([1, 1, 2, 7]),
     defer=st.sampled_from([False, False, True]),
+    queue=st.sampled_from([False, False, True]),
+    static=st.sampled_from([False, False, True]),
+    expires=st.none() | st.none() | st.sampled_from([START + timedelta(seconds=n) for n in (300, 9000, 90_000)]),
 )
 here = st.builds(Place, link=st.sampled_from([0x0A000001, 0x0A000001, 0x0A000101]), circuit_id=maybe(["aa"]))
 leased = st.integers(0x0A000026, 0x0A00003E)
+sightings = st.builds(
+    u.Sighting,
+    ip=st.sampled_from([f"10.0.0.{n}" for n in range(8)] + ["10.0.0.33", "10.0.0.45", "10.0.1.2", "2001:db8::1"]),
+    mac=maybe(MACS[:4]),
+)
+observed = st.builds(u.ObserveAddresses, sightings=st.lists(sightings, min_size=1, max_size=6).map(tuple))
+waves = st.fixed_dictionaries(
+    {},
+    optional={
+        "wave": st.sampled_from([1, 3, 0]),
+        "lease_time": st.sampled_from([60, 3600]),
+        "static_acknowledged": st.booleans(),
+        "stopped": st.booleans(),
+    },
+)
+renumbered = st.builds(u.RenumberSubnet, subnet=st.sampled_from(CIDRS[:3]), to=maybe(CIDRS[:3]), fields=waves)
+ready_made = [
+    u.CreateMachine(name="m0", interfaces=(u.NewInterface(mac=MACS[0], network="prod"),)),
+    u.CommissionMachine(machine="m0"),
+    u.ReadyMachine(machine="m0"),
+    u.DeployMachine(machine="m0"),
+    u.ReleaseMachine(machine="m0"),
+]
 offers = st.builds(u.LeaseOffer, client=clients, place=here, requested=st.none() | leased)
 selecting = st.builds(u.LeaseCommit, client=clients, place=here, address=leased, form=st.just("selecting"))
 often: st.SearchStrategy[Any] = st.sampled_from(
@@ -120,6 +151,11 @@ often: st.SearchStrategy[Any] = st.sampled_from(
         st.builds(u.LeaseRelease, client=clients, place=here, address=st.just(LEASE)),
         st.builds(u.LeaseDecline, client=clients, place=here, address=st.just(LEASE)),
         st.builds(u.ExpireLeases, limit=st.just(5)),
+        observed,
+        observed,
+        renumbered,
+        st.sampled_from([u.Lapse(), u.Lapse(limit=1), u.Tend(), u.HarvestNetwork(network="prod")]),
+        st.sampled_from(ready_made),
     ]
 ).flatmap(lambda kind: kind)
 seldom: st.SearchStrategy[Any] = st.one_of(
@@ -160,6 +196,10 @@ seldom: st.SearchStrategy[Any] = st.one_of(
     st.builds(u.LeaseDecline, client=clients, place=places, address=lease_addresses),
     st.builds(u.LeaseInform, client=clients, place=places, address=lease_addresses),
     st.builds(u.ExpireLeases, limit=st.sampled_from([1, 5])),
+    st.builds(u.ObserveAddresses, sightings=st.just((u.Sighting(ip="x"),)), vrf=st.sampled_from(["default", "none"])),
+    renumbered,
+    st.builds(u.CancelRenumbering, subnet=st.sampled_from(CIDRS)),
+    st.builds(u.HarvestNetwork, network=st.sampled_from(NETWORKS), limit=st.sampled_from([0, 1])),
     st.builds(u.ReadCapacity, network=st.sampled_from(NETWORKS), by_location=st.booleans()),
 )
 plain_uses = st.sampled_from([often, often, often, seldom]).flatmap(lambda group: group)
@@ -167,7 +207,7 @@ together = st.lists(plain_uses, max_size=3).map(lambda many: u.Together(uses=tup
 steps = st.tuples(
     st.sampled_from([plain_uses, plain_uses, plain_uses, plain_uses, together]).flatmap(lambda group: group),
     st.integers(0, 99),
-    st.sampled_from([0, 0, 0, 1, 400, 8000]),
+    st.sampled_from([0, 0, 0, 1, 60, 400, 8000, 90_000]),
 )
 
 
