@@ -84,6 +84,36 @@ class OwnedBlock(NamedTuple):
     in_use: int
 
 
+class Extent(NamedTuple):
+    """What a change would take away: a vrf, a network, a subnet, stretches of a subnet, or what is used at a place.
+
+    Attributes:
+        stretches: First and last addresses, as text; None is all of the subnet.
+    """
+
+    vrf: str = ""
+    network: str = ""
+    subnet: str = ""
+    stretches: tuple[tuple[str, str], ...] | None = None
+    location: str = ""
+
+
+class Some(NamedTuple):
+    """The first 20 of something, and how many there are."""
+
+    total: int
+    first: tuple[str, ...]
+
+
+class Affected(NamedTuple):
+    """What is in an extent. `places`: names of the location that it is of, and of those below."""
+
+    addresses: Some
+    names: Some
+    leases: Some
+    places: tuple[str, ...]
+
+
 class Remaining(NamedTuple):
     """What is still somewhere: the oldest claims, at most 20, and how many there are."""
 
@@ -322,6 +352,10 @@ class Reads(Protocol):
 
     def unmoved(self, subnet: str) -> Seen[Unmoved]:
         """What a renumbering of a subnet has left, and who of it is written down by hand. Cost: linear in them."""
+        ...
+
+    def affected(self, extent: Extent) -> Seen[Affected]:
+        """What a change would take away. Cost: linear in it."""
         ...
 
     def leaving(self, location: str) -> Seen[Remaining]:

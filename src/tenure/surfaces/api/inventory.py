@@ -11,6 +11,8 @@ from tenure.model.answers import MachineWithInterfaces, Made
 from tenure.model.uses import Use
 from tenure.store.interface import Page, Reads, Seen
 from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.consequences import EXAMPLE as TRIED
+from tenure.surfaces.api.consequences import Loss, TriedOut, attempted, tried
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
 from tenure.surfaces.api.schemas import Page as PageOut
 
@@ -25,6 +27,8 @@ class Shelf(msgspec.Struct, kw_only=True):
         create, change, delete: The use that a request is.
         seen: A read of one. listed: a read of a page.
         show: The things as they are answered.
+        loss: What deleting one takes along, or with changes what these do; None where nothing can go. Then a dry
+            run says so. tried: Such an answer to a change: the thing, with the fields of `TriedOut`.
     """
 
     noun: Noun
@@ -46,6 +50,8 @@ class Shelf(msgspec.Struct, kw_only=True):
     show: Callable[[Backing, list[Any]], Awaitable[list[Any]]]
     refusals: tuple[str, ...] = ()
     everywhere: str | None = None
+    loss: Callable[[Reads, Any, dict[str, object] | None], Loss | None] | None = None
+    tried: type | None = None
 
     def offer(self) -> None:
         """Register the five operations."""
@@ -118,29 +124,61 @@ class Shelf(msgspec.Struct, kw_only=True):
             name=f"change_{self.one}",
             body=self.patch,
             example=self.patch_example,
-            gives={200: self.out},
+            gives={200: self.tried or self.out},
             answers={200: self.shown},
             refusals=("not_found", "conflict", "in_use", *self.refusals),
         )
         async def change(asked: Asked) -> Response:
+            if asked.query.dry_run and self.tried is not None:
+                loss, thing = await self._losing(asked, asked.body.changes())
+                if loss is not None:
+                    return await self._changed_dry(asked, loss, thing)
             reply = await asked.submit(self.change(asked, asked.path(self.one)))
             asked.backing.names.forget()
             (out,) = await self.show(asked.backing, [made(reply.answer, self.one)])
             return answer(out, revision=out.revision)
 
+    async def _losing(self, asked: Asked, changes: dict[str, object] | None) -> tuple[Loss | None, Any]:
+        """What a change of one, or without changes its deletion, takes along; and the thing."""
+        assert self.loss is not None
+        name = asked.path(self.one)
+        thing = found((await asked.look(self.seen, name)).value, self.one, name)
+        return await asked.backing.read(self.loss, asked.backing.committed.reads, thing, changes), thing
+
+    async def _changed_dry(self, asked: Asked, loss: Loss, thing: Any) -> Response:
+        """The thing as it would be, or as it is where the change would be refused, and what that would take along."""
+        assert self.tried is not None
+        would, refused = await attempted(asked, self.change(asked, asked.path(self.one)))
+        (out,) = await self.show(asked.backing, [thing if refused else made(would, self.one)])
+        more = msgspec.structs.asdict(await tried(asked, loss, refused))
+        return answer(self.tried(**msgspec.structs.asdict(out), **more), revision=out.revision)
+
     def _offer_delete(self) -> None:
+        dry: Any = None if self.loss is None else TriedOut
+
         @self.noun.operation(
             "DELETE",
             f"{self.path}/{{{self.one}}}",
             f"Delete a {self.one}",
             name=f"delete_{self.one}",
-            gives={204: None},
+            gives={204: None} | ({200: dry} if dry else {}),
+            answers={200: TRIED} if dry else {},
             refusals=("not_found", "in_use"),
         )
         async def delete(asked: Asked) -> Response:
-            await asked.submit(self.delete(asked.path(self.one)))
+            use = self.delete(asked.path(self.one))
+            if asked.query.dry_run and self.loss is not None:
+                loss, _ = await self._losing(asked, None)
+                assert loss is not None
+                _, refused = await attempted(asked, use)
+                return answer(await tried(asked, loss, refused))
+            await asked.submit(use)
             asked.backing.names.forget()
             return gone()
+
+        if dry:
+            described = "A dry run answers 200 with what would go, and why it would be refused, if it would."
+            self.noun.operations[-1] = msgspec.structs.replace(self.noun.operations[-1], description=described)
 
 
 def made(result: Any, one: str) -> Any:

@@ -11,9 +11,11 @@ from tenure.model.policy import LocationKind
 from tenure.model.topology import Location, Relay
 from tenure.model.uses import ChangeLocation, CreateLocation, DeleteLocation, EvacuateHost
 from tenure.store.interface import Page, Reads
+from tenure.store.reads import Extent
 from tenure.surfaces.api import drains
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.claims import ClaimOut, shown
+from tenure.surfaces.api.consequences import Loss
 from tenure.surfaces.api.inventory import Shelf, location_id, made
 from tenure.surfaces.api.moves import MOVED, Handover
 from tenure.surfaces.api.operations import Asked, Noun, answer
@@ -116,6 +118,15 @@ async def _show(backing: Backing, locations: list[Location]) -> list[Location]:
 
 _SHOWN = Location(id="0a1b2c3d4e5f60718293", name="compute-7", kind="host", parent="rack-3")
 
+
+def _loss(reads: Reads, location: Location, changes: dict[str, object] | None) -> Loss | None:
+    """What goes with a place: what is used there and below."""
+    if changes is not None:
+        return None
+    vrfs = tuple(vrf.id for vrf in reads.vrfs("", 1000).items)
+    return Loss(extent=Extent(location=location.id), vrfs=vrfs, table="hosts" if location.kind == "host" else "fabric")
+
+
 Shelf(
     noun=NOUN,
     one="location",
@@ -134,6 +145,7 @@ Shelf(
     seen=lambda reads, name: reads.location(name),
     listed=_listed,
     show=_show,
+    loss=_loss,
 ).offer()
 
 

@@ -23,7 +23,9 @@ from tenure.model.policy import (
 from tenure.model.uses import ChangeNetwork, CreateNetwork, DeleteNetwork, ReadCapacity
 from tenure.naming.hostnames import parse_domain
 from tenure.store.interface import Page, Reads
+from tenure.store.reads import Extent
 from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.consequences import Loss
 from tenure.surfaces.api.inventory import Shelf, vrf_id
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import (
@@ -169,6 +171,22 @@ async def _show(backing: Backing, networks: list[Network]) -> list[Network]:
     return [msgspec.structs.replace(each, vrf=backing.names.vrfs.get(each.vrf, each.vrf)) for each in networks]
 
 
+def _loss(reads: Reads, network: Network, changes: dict[str, object] | None) -> Loss | None:
+    """What goes with a network."""
+    if changes is not None:
+        return None
+    return Loss(
+        extent=Extent(network=network.id),
+        vrfs=(network.vrf,),
+        network=network.id,
+        lost=lambda prefix: True,
+        left=lambda networks, subnets: (
+            [each for each in networks if each.id != network.id],
+            [each for each in subnets if each.network != network.id],
+        ),
+    )
+
+
 Shelf(
     noun=NOUN,
     one="network",
@@ -187,6 +205,7 @@ Shelf(
     seen=lambda reads, name: reads.network(name),
     listed=listed,
     show=_show,
+    loss=_loss,
 ).offer()
 
 _COUNT = Count(capacity=254, in_use=1, reserved=2, cooling=0, available=251)

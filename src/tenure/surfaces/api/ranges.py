@@ -7,8 +7,12 @@ from msgspec import UNSET, UnsetType
 from tenure.model.addressing import Range
 from tenure.model.policy import RangeRole
 from tenure.model.uses import ChangeRange, CreateRange, DeleteRange
+from tenure.net.addresses import parse_address
+from tenure.net.rangeset import RangeSet
 from tenure.store.interface import Page, Reads
+from tenure.store.reads import Extent
 from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.consequences import ConsequencesOut, Loss, RefusalOut, stretches
 from tenure.surfaces.api.inventory import Shelf, id_named
 from tenure.surfaces.api.operations import Asked, Noun
 from tenure.surfaces.api.schemas import AddressText, Input, List, Note, Patch, Reference
@@ -59,6 +63,32 @@ async def _show(backing: Backing, ranges: list[Range]) -> list[Range]:
     return ranges
 
 
+class RangeOut(Range, frozen=True, kw_only=True):
+    """A range; of a dry run that moves its ends, also what would go, and why it would be refused, if it would."""
+
+    consequences: ConsequencesOut | UnsetType = UNSET
+    refused: RefusalOut | UnsetType | None = UNSET
+
+
+def _loss(reads: Reads, range_: Range, changes: dict[str, object] | None) -> Loss | None:
+    """What is held where a range is, or where it comes to be or ceases to be when its ends move."""
+    old = _covered(range_.start, range_.end)
+    if changes is None:
+        moved = old
+    elif {"start", "end"} & changes.keys():
+        new = _covered(str(changes.get("start", range_.start)), str(changes.get("end", range_.end)))
+        moved = (old - new) | (new - old)
+    else:
+        return None
+    version = parse_address(range_.start).version
+    return Loss(extent=Extent(subnet=range_.subnet, stretches=stretches(version, moved)))
+
+
+def _covered(start: str, end: str) -> RangeSet:
+    first, last = int(parse_address(start, "/start")), int(parse_address(end, "/end"))
+    return RangeSet.of((first, last)) if first <= last else RangeSet.of()
+
+
 Shelf(
     noun=NOUN,
     one="range",
@@ -86,4 +116,6 @@ Shelf(
     listed=_listed,
     show=_show,
     refusals=("overlap", "in_use"),
+    loss=_loss,
+    tried=RangeOut,
 ).offer()

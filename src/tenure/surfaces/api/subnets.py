@@ -9,9 +9,13 @@ from starlette.responses import Response
 from tenure.model.addressing import Subnet
 from tenure.model.policy import ReverseMode
 from tenure.model.uses import ChangeSubnet, CreateSubnet, DeleteSubnet
+from tenure.net.addresses import Prefix, parse_prefix
+from tenure.net.rangeset import RangeSet
 from tenure.store.interface import Page, Reads
+from tenure.store.reads import Extent
 from tenure.surfaces.api import drains
 from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.consequences import ConsequencesOut, Loss, RefusalOut, stretches, within
 from tenure.surfaces.api.inventory import Shelf, made, network_id, vrf_id
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import (
@@ -99,6 +103,46 @@ async def _show(backing: Backing, subnets: list[Subnet]) -> list[Subnet]:
     ]
 
 
+class SubnetOut(Subnet, frozen=True, kw_only=True):
+    """A subnet; of a dry run that resizes it, also what would go, and why it would be refused, if it would."""
+
+    consequences: ConsequencesOut | UnsetType = UNSET
+    refused: RefusalOut | UnsetType | None = UNSET
+
+
+def _loss(reads: Reads, subnet: Subnet, changes: dict[str, object] | None) -> Loss | None:
+    """What goes with a subnet, or with the part of it that a new prefix leaves out."""
+    if changes is None:
+        return Loss(
+            extent=Extent(subnet=subnet.id),
+            vrfs=(subnet.vrf,),
+            network=subnet.network,
+            lost=within([subnet.cidr]),
+            left=lambda networks, subnets: (networks, [each for each in subnets if each.id != subnet.id]),
+        )
+    cidr = str(changes.get("cidr", subnet.cidr))
+    return None if cidr == subnet.cidr else _resizing(subnet, cidr)
+
+
+def _resizing(subnet: Subnet, cidr: str) -> Loss:
+    old, new = parse_prefix(subnet.cidr), parse_prefix(cidr, "/cidr")
+    kept = within([str(new)])
+    was = within([subnet.cidr])
+    resized = msgspec.structs.replace(subnet, cidr=str(new))
+    lost = _addresses(old) - (_addresses(new) if old.version == new.version else RangeSet())
+    return Loss(
+        extent=Extent(subnet=subnet.id, stretches=stretches(old.version, lost)),
+        vrfs=(subnet.vrf,),
+        network=subnet.network,
+        lost=lambda prefix: was(prefix) and not kept(prefix),
+        left=lambda networks, subnets: (networks, [resized if each.id == subnet.id else each for each in subnets]),
+    )
+
+
+def _addresses(prefix: Prefix) -> RangeSet:
+    return RangeSet.of((int(prefix.network_address), int(prefix.broadcast_address)))
+
+
 _SHOWN = Subnet(
     id="0a1b2c3d4e5f60718293",
     network="prod",
@@ -129,6 +173,8 @@ Shelf(
     listed=listed,
     show=_show,
     refusals=("overlap",),
+    loss=_loss,
+    tried=SubnetOut,
 ).offer()
 
 

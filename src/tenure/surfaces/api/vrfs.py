@@ -7,7 +7,9 @@ from msgspec import UNSET, UnsetType
 from tenure.model.addressing import Vrf
 from tenure.model.uses import ChangeVrf, CreateVrf, DeleteVrf
 from tenure.store.interface import Page, Reads
+from tenure.store.reads import Extent
 from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.consequences import Loss
 from tenure.surfaces.api.inventory import Shelf
 from tenure.surfaces.api.operations import Noun
 from tenure.surfaces.api.schemas import Input, List, Name, Patch, Search
@@ -41,6 +43,15 @@ async def _show(backing: Backing, vrfs: list[Vrf]) -> list[Vrf]:
     return vrfs
 
 
+def _loss(reads: Reads, vrf: Vrf, changes: dict[str, object] | None) -> Loss | None:
+    """What goes with an address space."""
+    if changes is not None:
+        return None
+    return Loss(
+        extent=Extent(vrf=vrf.id), vrfs=(vrf.id,), lost=lambda prefix: True, left=lambda networks, subnets: ([], [])
+    )
+
+
 Shelf(
     noun=NOUN,
     one="vrf",
@@ -59,4 +70,5 @@ Shelf(
     seen=lambda reads, name: reads.vrf(name),
     listed=_listed,
     show=_show,
+    loss=_loss,
 ).offer()
