@@ -39,6 +39,44 @@ def _moved(site: Site) -> str:
     return claim
 
 
+def _ip(site: Site, *, attached: bool = False) -> str:
+    """A held address, and an interface to give it to."""
+    if "vm-9" not in {each["name"] for each in site.get("/v1/machines")["items"]}:
+        site.post("/v1/machines", {"name": "vm-9", "interfaces": [{"mac": _MAC}]})
+    claim = site.post("/v1/claims", {"network": "prod", "handle": "ip"})
+    ip = str(claim["addresses"][0]["ip"])
+    if attached:
+        site.post(f"/v1/addresses/{ip}/attach", {"interface": _MAC})
+    return ip
+
+
+def _unseen(site: Site) -> str:
+    """A network that harvests what its machine was given long ago."""
+    port = {"mac": _MAC, "network": "prod", "boot": True}
+    site.post("/v1/machines", {"name": "node-9", "interfaces": [port]})
+    site.post("/v1/machines/node-9/ready")
+    site.clock.pause(40 * 86400)
+    assert site.ask("PATCH", "/v1/networks/prod", {"harvest": True, "harvest_below": 1000}).is_success
+    return "prod"
+
+
+def _renumbered(site: Site, act: str = "") -> str:
+    """A subnet whose addresses go to another; `act`: what was done to that."""
+    _claim(site)
+    path = f"/v1/subnets/{site.subnet}/renumber"
+    site.post(path, {"to": _target(site)})
+    if act:
+        site.post(f"{path}/{act}")
+    return path
+
+
+def _target(site: Site) -> str:
+    return str(site.post("/v1/networks/prod/subnets", {"cidr": "10.0.8.0/24"})["id"])
+
+
+_MAC = "52:54:00:00:00:09"
+
+
 def _host(site: Site) -> str:
     _claim(site, host="compute-7")
     return "compute-7"
@@ -68,6 +106,17 @@ EXAMPLES: dict[str, Callable[[Site], Example]] = {
     "settle_claims": lambda site: Example(f"/v1/claims/{_moved(site)}/settle"),
     "release_claims": lambda site: Example(f"/v1/claims/{_claim(site)}/release"),
     "delete_claims": lambda site: Example(f"/v1/claims/{_claim(site)}"),
+    "change_claims": lambda site: Example(f"/v1/claims/{_claim(site)}", {"tags": ["a"]}),
+    "reassign_addresses": lambda site: Example(f"/v1/addresses/{_ip(site)}/reassign", {"interface": _MAC}),
+    "rename_address": lambda site: Example(f"/v1/addresses/{_ip(site)}", {"hostname": "db-1"}),
+    "attach_address": lambda site: Example(f"/v1/addresses/{_ip(site)}/attach", {"interface": _MAC}),
+    "detach_address": lambda site: Example(f"/v1/addresses/{_ip(site, attached=True)}/detach"),
+    "observe_addresses": lambda site: Example("/v1/observations", [{"ip": "10.0.3.99", "mac": _MAC}]),
+    "harvest_network": lambda site: Example(f"/v1/networks/{_unseen(site)}/harvest"),
+    "renumber_subnet": lambda site: Example(f"/v1/subnets/{site.subnet}/renumber", {"to": _target(site)}),
+    "stop_renumbering": lambda site: Example(_renumbered(site) + "/stop"),
+    "resume_renumbering": lambda site: Example(_renumbered(site, "stop") + "/resume"),
+    "cancel_renumbering": lambda site: Example(_renumbered(site) + "/cancel"),
     "create_vrf": lambda site: Example("/v1/vrfs", {"name": "blue"}),
     "change_vrf": lambda site: Example(f"/v1/vrfs/{_VRF(site)}", {"name": "green"}),
     "delete_vrf": lambda site: Example(f"/v1/vrfs/{_VRF(site)}"),
@@ -179,17 +228,18 @@ def test_a_change_documents_what_every_change_honours(name: str) -> None:
 
 def test_every_number_and_text_of_a_request_has_bounds() -> None:
     schemas = described()["components"]["schemas"]
-    sent = {_name(content["schema"]) for _, _, operation in OPERATIONS.values() for content in _bodies(operation)}
-    unbounded = [(name, where) for name in sent for where in _unbounded(schemas[name])]
-    assert unbounded == []
+    sent = {name: content["schema"] for name, (_, _, operation) in OPERATIONS.items() for content in _bodies(operation)}
+    sent |= {name: schemas[name] for schema in sent.values() for name in _named(schema)}
+    assert [(name, where) for name, schema in sent.items() for where in _unbounded(schema)] == []
 
 
 def _bodies(operation: Any) -> list[Any]:
     return list(operation.get("requestBody", {}).get("content", {}).values())
 
 
-def _name(schema: Any) -> str:
-    return str(schema["$ref"].rpartition("/")[2])
+def _named(schema: Any) -> set[str]:
+    """The schemas that one refers to."""
+    return set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(schema)))
 
 
 def _unbounded(schema: Any, where: str = "") -> Iterator[str]:

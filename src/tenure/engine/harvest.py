@@ -37,6 +37,7 @@ def harvest_network(use: HarvestNetwork, draft: Draft) -> Harvested:
     Cost: as of a release for each claim that is taken, and a look at each other that was read.
     """
     network = resolve.network(draft.state, use.network, "")
+    resolve.matching(network.revision, draft.asked.if_match)
     if not 1 <= use.limit <= MOST_HARVESTED:
         raise InvalidValue(
             f"limit must be 1 to {MOST_HARVESTED:,}", pointer="/limit", minimum=1, maximum=MOST_HARVESTED
