@@ -31,6 +31,7 @@ class Reading:
         self.claims = rows.open("claims")
         self.allocations = rows.open("allocations")
         self._machines()
+        self.homes = self._homes()
         self._claims()
         self._claims_due()
         self._their_machines()
@@ -154,7 +155,7 @@ class Reading:
     def _last(self) -> None:
         closed = [c for c in self.rows.all("claims") if c.until is not None and c.project in OWN_PROJECTS]
         latest = {(c.project, c.handle): c for c in sorted(closed, key=lambda c: (c.until, c.id))}
-        for handle in (self.want.last | self._homes()) & latest.keys():
+        for handle in (self.want.last | self.homes) & latest.keys():
             claim = latest[handle]
             held = [a for a in self.rows.all("allocations") if a.claim == claim.id and a.until == claim.until]
             if held:

@@ -48,8 +48,8 @@ class Wanted:
         hosts: Ids of locations whose open claims are all to be read.
         spread: Ids of subnets of which to read at which hosts their addresses are held.
         last: (project, handle) of leases and machines' claims that were released: what the latest held at its end.
-        homes: Names or ids of machines, or MACs, of whose interfaces to read `last` too: what they were given by
-            themselves before.
+        homes: Names or ids of machines, or MACs, that are wanted too, of whose interfaces to read `last`: what they
+            were given by themselves before.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
         expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
