@@ -39,13 +39,36 @@ def test_why_history_find_and_capacity_answer(tenure: Command) -> None:
     assert tenure.json("why", ip)["strategy"] == "topology"
     assert f"{ip} was given at" in tenure("why", ip)
     assert [event["kind"] for event in tenure.json("history", ip)][-1] == "tenure.address.allocated"
-    assert "tenure.address.allocated" in tenure("history", ip)
+    heading, line = tenure("history", ip).splitlines()
+    assert heading.split() == ["time", "what", "who", "name", "mac", "by"]
+    assert "given" in line and "asked.prod.example." in line and "compute-8" in line
     assert tenure.json("find", ip)[0]["label"] == ip
     assert "asked" in tenure("find", "asked")
     counts = tenure.json("capacity", "prod", "--by", "location")
     v4 = counts["v4"]
     assert v4["capacity"] == v4["in_use"] + v4["reserved"] + v4["cooling"] + v4["available"]
     assert "compute-8" in tenure("capacity", "prod", "--by", "location")
+
+
+def test_who_held_an_address_is_told_after_everything_is_gone(tenure: Command) -> None:
+    mac = "52:54:00:0a:00:01"
+    held = tenure.json("allocate", "prod", "--hostname", "past", "--mac", mac, "--handle", "past")
+    ip, machine = held["addresses"][0]["ip"], held["machine"]
+    time = tenure.json("history", ip)[-1]["time"]
+    tenure("release", "past")
+    tenure("machine", "delete", machine)
+    then = tenure.json("history", ip, "--at", time)
+    assert (then["handle"], then["state"], then["name"]) == ("past", "allocated", "past.prod.example.")
+    assert (then["machines"], [port["mac"] for port in then["interfaces"]]) == ([machine], [mac])
+    assert tenure.json("address", "show", ip, "--at", time) == then
+    assert then in tenure.json("address", "list", "--at", time, "--q", ip)
+    assert "handle         past\n" in tenure("history", ip, "--at", time)
+    first, *_, last = [line.split() for line in tenure("history", ip).splitlines()[1:]]
+    assert (first[1], last[1]) == ("given", "released")
+    assert mac in first and mac in last
+    assert "in the future" in tenure.refused(1, "history", ip, "--at", "2999-01-01T00:00")
+    assert "Nobody held" in tenure.refused(1, "history", ip, "--at", "2001-01-01T00:00")
+    assert "2026-11-24T15:00" in tenure.refused(2, "history", ip, "--at", "2026-11-24")
 
 
 def test_a_refusal_is_a_sentence_and_status_1(tenure: Command) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from tenure.cli.options import then
 from tenure.cli.route_feed import changes
-from tenure.cli.routes import planned, then
+from tenure.cli.routes import planned
 from tests.cli.conftest import Command
 from tests.whole.serving import Serving
 

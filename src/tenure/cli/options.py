@@ -1,12 +1,15 @@
 """Options and arguments that several commands have; each option is a JSON field of the API, with dashes."""
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 from typer import Argument, BadParameter, Option
 
 from tenure.errors import InvalidValue
+
+_DATE: Final = len("2026-11-24")
 
 NONE: Final = "none"
 """What is written for the JSON null, where a field may have it."""
@@ -20,6 +23,25 @@ def seconds(text: str) -> int:
         return int(duration(text) / timedelta(seconds=1))
     except InvalidValue as error:
         raise BadParameter(error.message) from None
+
+
+def then(text: str, *, utc: bool = False) -> str:
+    """A time as the API has it; one without a zone could mean several, and a date a whole day.
+
+    `utc`: Without a zone it is meant as tables print it, which is UTC.
+    """
+    with suppress(ValueError, OverflowError):
+        known = datetime.fromisoformat(text)
+        if utc and known.tzinfo is None and len(text) > _DATE:
+            known = known.replace(tzinfo=UTC)
+        if known.tzinfo is not None:
+            return known.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    said = "a date and a time, as 2026-11-24T15:00" if utc else "a date, a time and its zone: 2026-11-24T15:00:00Z"
+    raise BadParameter(f"write {said}", param_hint="--at")
+
+
+def _then(text: str) -> str:
+    return then(text, utc=True)
 
 
 def _lease(text: str) -> int | str:
@@ -36,6 +58,10 @@ Thing = Annotated[str, Argument(metavar="NAME", help="Its name or id.", show_def
 Id = Annotated[str, Argument(metavar="ID", help="Its id.", show_default=False)]
 Ip = Annotated[str, Argument(metavar="IP", help="An IPv4 or IPv6 address.", show_default=False)]
 NewName = Annotated[str | None, Option("--name", metavar="NAME", help="Its new name.")]
+At = Annotated[
+    str | None,
+    Option(metavar="TIME", parser=_then, help="As it was then: 2026-11-24T15:00, UTC.", show_default=False),
+]
 InVrf = Annotated[str | None, Option(metavar="VRF", help="In this vrf; default.")]
 
 DhcpEnabled = Annotated[

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from typer import Argument, BadParameter, Context, Option, Typer
 
-from tenure.cli import output
+from tenure.cli import output, timeline
 from tenure.cli.event import After, about, position_of
-from tenure.cli.group import example
-from tenure.cli.options import InVrf, Ip
+from tenure.cli.group import example, show_one
+from tenure.cli.options import At, InVrf, Ip
 from tenure.cli.remote import Remote, session
 
 app = Typer()
@@ -30,23 +30,21 @@ def why(ctx: Context, ip: Ip, vrf: InVrf = None) -> None:
     print(f"Strategy: {answer['strategy']}, by right of: {answer['title'] or 'none, it was named'}")
     print("Request: " + ", ".join(f"{name}={output.text(part)}" for name, part in answer["request"].items()))
     output.table(("block", "owner", "outcome"), answer["blocks"])
+    for move in answer["moves"]:
+        print(f"It was {move['reason']} at {move['time']}, from {move['giver']}; {move['actor']} asked for it.")
 
 
-@app.command(cls=Remote, epilog=example("tenure history 10.0.3.65"))
-def history(ctx: Context, ip: Ip, vrf: InVrf = None) -> None:
-    """Show what happened to an address, oldest first."""
+@app.command(cls=Remote, epilog=example("tenure history 10.0.3.65", "tenure history 10.0.3.65 --at 2026-11-24T15:00"))
+def history(ctx: Context, ip: Ip, vrf: InVrf = None, at: At = None) -> None:
+    """Show what happened to an address, oldest first; or, with --at, who held it then."""
     asked = session(ctx)
-    events = list(asked.client.addresses.history(ip, vrf=vrf))
-    if asked.json:
-        output.value(events)
-        return
-    rows = [{**event, "handle": _handle(event["data"])} for event in events]
-    output.table(("sequence", "time", "actor", "kind", "handle"), rows)
-
-
-def _handle(data: dict[str, Any]) -> str:
-    claim = data.get("claim")
-    return str(claim.get("handle", "")) if isinstance(claim, dict) else ""
+    addresses = asked.client.addresses
+    if at is not None:
+        show_one(asked, addresses.show(ip, vrf=vrf, at=at))
+    elif asked.json:
+        output.value(list(addresses.history(ip, vrf=vrf)))
+    else:
+        output.table(timeline.COLUMNS, map(timeline.row, addresses.history(ip, vrf=vrf)))
 
 
 @app.command(cls=Remote, epilog=example("tenure find 52-54-00-0A-0B-0C", "tenure find vm-17"))

@@ -1,7 +1,5 @@
 """`tenure routes`: what routers are told."""
 
-from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from typer import Argument, BadParameter, Context, Option, Typer
@@ -9,7 +7,7 @@ from typer.core import TyperGroup
 
 from tenure.cli import output
 from tenure.cli.group import example
-from tenure.cli.options import Limit
+from tenure.cli.options import Limit, then
 from tenure.cli.remote import Remote, session
 
 _FEW = 3
@@ -75,15 +73,6 @@ def show(
         return
     output.table(("prefix", "via", "router", "kind", "preferred"), [_row(route) for route in table["routes"]])
     print(_figures(table))
-
-
-def then(text: str) -> str:
-    """A time as the API has it; one without a zone could mean several, and a date a whole day."""
-    with suppress(ValueError, OverflowError):
-        known = datetime.fromisoformat(text)
-        if known.tzinfo is not None:
-            return known.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    raise BadParameter("write a date, a time and its zone: 2026-11-24T15:00:00Z", param_hint="--at")
 
 
 def _row(route: dict[str, Any]) -> dict[str, Any]:

@@ -140,6 +140,18 @@ def former_vrf_id(reads: Reads, name: str) -> str:
     return id_named(reads.former_vrf(name), "vrf", name)
 
 
+def _then(asked: Asked) -> tuple[datetime, datetime | None]:
+    """The time now, and the one that is asked for.
+
+    Raises:
+        InvalidValue: It is in the future.
+    """
+    now, at = asked.backing.clock(), asked.query.at
+    if at is not None and at > now:
+        raise InvalidValue("That is in the future: without `at` the answer is that of now.", parameter="at")
+    return now, at
+
+
 async def _show(backing: Backing, found: list[Any], time: datetime) -> list[AddressOut]:
     names = backing.names
     held = [each for each in found if isinstance(each, KnownAddress)]
@@ -273,9 +285,9 @@ async def list_(asked: Asked) -> Response:
     `q` is an address, a prefix, or how a name begins. With `at` the whole table as it was then, everything called as
     it was then; a page may then hold fewer than `limit` while there is a next one.
     """
-    now = asked.backing.clock()
+    now, at = _then(asked)
     page = await asked.look(_listed, asked.query, now)
-    return answer(PageOut(await _show(asked.backing, page.items, asked.query.at or now), page.next))
+    return answer(PageOut(await _show(asked.backing, page.items, at or now), page.next))
 
 
 @NOUN.operation(
@@ -292,7 +304,7 @@ async def show(asked: Asked) -> Response:
 
     With `at` who held it then: also when the address, its holder and everything named are long gone.
     """
-    now, at = asked.backing.clock(), asked.query.at
+    now, at = _then(asked)
     found = await asked.look(known, asked.query.vrf, ip_of(asked), now, at)
     (out,) = await _show(asked.backing, [found.value], at or now)
     return answer(out)
