@@ -205,7 +205,7 @@ def test_one_primary_at_most_and_what_was_displaced_comes_back(steps: list[tuple
         assert set(now) == set(open_) == {held.claim.id for held in stack + aliases}
         for below, above in zip(stack, stack[1:], strict=False):
             assert now[below.claim.id].behind == above.claim.id
-        assert [now[held.claim.id].standing == "primary" for held in stack] == [False] * (len(stack) - 1) + [True] * bool(
-            stack
-        )
+        assert [now[held.claim.id].standing == "primary" for held in stack] == [False] * (len(stack) - 1) + [
+            True
+        ] * bool(stack)
         assert all((now[c.claim.id].standing, now[c.claim.id].behind) == ("alias", None) for c in aliases)
