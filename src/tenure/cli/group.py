@@ -1,6 +1,6 @@
 """A group of commands for one noun, and what all nouns have alike: list, show, create, set, delete."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from typer import Context, Typer
@@ -42,8 +42,25 @@ def offer_delete(app: Typer, find: Find, one: str, sample: str, text: str = "") 
     )
     def delete(ctx: Context, name: Thing) -> None:
         asked = session(ctx)
-        find(asked).delete(name, **asked.edit)
-        done(asked, f"{one.capitalize()} {name}", "deleted")
+        told = find(asked).delete(name, **asked.edit)
+        if told and asked.dry_run:
+            show_consequences(asked, f"{one.capitalize()} {name} would be deleted.", told)
+        else:
+            done(asked, f"{one.capitalize()} {name}", "deleted")
+
+
+def show_consequences(asked: Session, done: str, told: Mapping[str, Any]) -> None:
+    """Print what a dry run of a deletion or a resizing tells: what would go, and whether it would be refused."""
+    if asked.json:
+        output.value(told)
+        return
+    rows = [{"what": what, **some} for what, some in told["consequences"].items() if some["count"]]
+    for row in rows:
+        row["first"] = [*row["first"], *(["…"] if row["count"] > len(row["first"]) else [])]
+    output.table(("what", "count", "first"), rows)
+    refused = told["refused"]
+    print(f"It would be refused: {refused['detail'].rstrip('.')}." if refused else done)
+    print("A dry run: nothing was changed.")
 
 
 def show_one(asked: Session, thing: Any) -> None:
@@ -67,7 +84,11 @@ def changed(asked: Session, things: Things, name: str, fields: dict[str, Any]) -
 
 
 def made(asked: Session, thing: Any) -> None:
-    """Print what was made or changed; of a dry run, say that nothing was."""
+    """Print what was made or changed; of a dry run, say that nothing was, and what would go."""
+    if "consequences" in thing and not asked.json:
+        shape = thing.get("cidr") or f"{thing['start']}-{thing['end']}"
+        show_consequences(asked, f"It would be {shape}.", thing)
+        return
     show_one(asked, thing)
     if asked.dry_run and not asked.json:
         print("A dry run: nothing was changed.")

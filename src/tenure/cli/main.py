@@ -29,6 +29,7 @@ PLACES: Final = {
     "find": "questions",
     "capacity": "questions",
     "watch": "questions",
+    "tag": "tag",
     "import": "imports",
     "simulate": "simulate",
     "serve": "serve",

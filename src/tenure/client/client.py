@@ -74,9 +74,20 @@ class Things:
         changed = self._client.change("PATCH", path, dict(fields), if_match=if_match, dry_run=dry_run)
         return cast(dict[str, Any], changed)
 
-    def delete(self, name: str, *, if_match: int | None = None, dry_run: bool = False) -> None:
-        """Delete one."""
-        self._client.change("DELETE", self._path(name), if_match=if_match, dry_run=dry_run)
+    def delete(self, name: str, *, if_match: int | None = None, dry_run: bool = False) -> dict[str, Any] | None:
+        """Delete one. A dry run tells `consequences`, and why it would be `refused`, where the service says so."""
+        told = self._client.change("DELETE", self._path(name), if_match=if_match, dry_run=dry_run)
+        return cast("dict[str, Any] | None", told)
+
+    def label(self, edit: Mapping[str, Any], *, dry_run: bool = False, **filters: Any) -> dict[str, Any]:
+        """Change tags and custom fields of all that pass the filters: `count`, `changed`, the `first` and `refused`.
+
+        Args:
+            edit: `tags`: `add` and `remove`; `custom`: values by name, of which a None goes.
+        """
+        body, path = dict(edit), self.noun.path
+        done = self._client.change("PATCH", path, body, dry_run=dry_run, query=filters, seconds=LONG)
+        return cast("dict[str, Any]", done)
 
     def _owner(self, name: str) -> str:
         return name

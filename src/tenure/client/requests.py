@@ -53,6 +53,7 @@ def change(
     key: str | None = None,
     if_match: int | None = None,
     vrf: str | None = None,
+    query: Mapping[str, Any] | None = None,
     seconds: float = 30.0,
 ) -> Request:
     """A change; a POST has an idempotency key, made if none is given, so that it may be repeated.
@@ -61,6 +62,7 @@ def change(
         key: 1 to 255 printable ASCII characters.
         if_match: The revision that it is to change.
         vrf: Which one an address in the path is of; the default one.
+        query: Further query parameters; those that are None are left out.
     """
     headers: dict[str, str] = {}
     if method == "POST":
@@ -71,7 +73,8 @@ def change(
     if body is not None:
         headers["content-type"] = "application/json"
         sent = json.dumps(body, separators=(",", ":")).encode()
-    return Request(method, path + _query({"dry_run": dry_run or None, "vrf": vrf}), headers, sent, seconds)
+    sought = _query({**(query or {}), "dry_run": dry_run or None, **present({"vrf": vrf})})
+    return Request(method, path + sought, headers, sent, seconds)
 
 
 def path_of(noun: Noun, name: str, *verb: str) -> str:
