@@ -1,5 +1,6 @@
 """How the addresses of an interface stand to each other, and what comes back."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -37,7 +38,9 @@ def over(world: World, **fields: Any) -> Any:
 def test_what_becomes_of_the_old_address(
     how: str, became: str, stands: str, comes_back: tuple[str, ...], per: str
 ) -> None:
-    network = {"on_override": how} if per == "network" else {"on_override": "keep" if how == "shelve" else "shelve"}
+    network: dict[str, Any] = (
+        {"on_override": how} if per == "network" else {"on_override": "keep" if how == "shelve" else "shelve"}
+    )
     world = site("10.0.0.0/24", **network)
     old = over(world, host="h0-0")
     new = over(world, host="h0-0", on_override=None if per == "network" else how)
@@ -203,9 +206,8 @@ def test_one_primary_at_most_and_what_was_displaced_comes_back(steps: list[tuple
         open_ = {c.id: c for c in world.tables.open("claims")}
         now = {a.claim: a for a in world.tables.open("allocations")}
         assert set(now) == set(open_) == {held.claim.id for held in stack + aliases}
-        for below, above in zip(stack, stack[1:], strict=False):
+        for below, above in pairwise(stack):
             assert now[below.claim.id].behind == above.claim.id
-        assert [now[held.claim.id].standing == "primary" for held in stack] == [False] * (len(stack) - 1) + [
-            True
-        ] * bool(stack)
+        primary = [held for held in stack if now[held.claim.id].standing == "primary"]
+        assert primary == stack[-1:]
         assert all((now[c.claim.id].standing, now[c.claim.id].behind) == ("alias", None) for c in aliases)

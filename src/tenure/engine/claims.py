@@ -191,7 +191,7 @@ def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = No
     displaced: tuple[Displaced, ...] = ()
     for version in versions(claim.request.family):
         here = only if only is not None and only.version == version else None
-        stand = stand_of(draft, claim, version)
+        stand = stand_of(draft, claim, version, waited=not opens)
         for record in _addresses(draft, claim, version, here):
             record(opens=first, stand=stand)
             first = False
@@ -263,7 +263,7 @@ _SENT = {"reservation": "from"}
 
 def _plain(value: object) -> object:
     """A value as an error carries it."""
-    return msgspec.to_builtins(value)
+    return list(value) if isinstance(value, tuple) else msgspec.to_builtins(value)
 
 
 def _not_our_own(request: ClaimRequest, handle: str) -> None:
