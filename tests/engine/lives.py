@@ -53,6 +53,10 @@ def ready(world: World, name: str = "m1", *ports: u.NewInterface, **fields: Any)
     return step(world, "ready", name)
 
 
+def reserve(world: World, handle: str = "landscape", **fields: Any) -> Any:
+    return world.claim(handle=handle, purpose="landscape", **fields)
+
+
 def holds(world: World, name: str = "m1") -> dict[str, str]:
     """A machine's addresses, and how they stand."""
     machines = {m.name: m.id for m in world.tables.all("machines")}

@@ -26,12 +26,26 @@ class Follower(NamedTuple):
     behind: str | None
 
 
-def stand_of(draft: Draft, claim: Claim, version: int) -> Stand:
-    """How a claim's next address of a version will stand: as the one that it replaces does, if there is one."""
+def stand_of(draft: Draft, claim: Claim, version: int, *, waited: bool = False) -> Stand:
+    """How a claim's next address of a version will stand: as the one that it replaces does, if there is one.
+
+    `waited`: It is not decided in the call that asked for it; so it stands behind what its interface was given
+    because of later calls.
+    """
     if claim.request.alias or claim.request.shared:
         return ALIAS
     mine = (a for a in draft.facts.held.get(claim.id, {}).values() if a.behind is not None)
-    return next((Stand(a.standing, a.behind) for a in mine if version_of(a.ip) == version), PRIMARY)
+    found = next((Stand(a.standing, a.behind) for a in mine if version_of(a.ip) == version), PRIMARY)
+    return _behind_later(draft, claim, version) if waited and found == PRIMARY else found
+
+
+def _behind_later(draft: Draft, claim: Claim, version: int) -> Stand:
+    for allocation in _primaries(draft, claim, version):
+        later = draft.facts.claims[allocation.claim]
+        if (later.since, later.handle) > (claim.since, claim.handle):
+            how = later.request.on_override or draft.state.networks[claim.network].on_override
+            return Stand("alias" if how == "keep" else "shelved", later.id)
+    return PRIMARY
 
 
 def displace(draft: Draft, claim: Claim, version: int) -> tuple[Displaced, ...]:
