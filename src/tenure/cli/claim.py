@@ -68,7 +68,7 @@ def list_(
     limit: Limit = None,
 ) -> None:
     """List claims, with the addresses that they hold."""
-    filters = sent(locals(), leave=("limit",))
+    filters = {name: value for name, value in locals().items() if name not in ("ctx", "limit")}
     asked = session(ctx)
     found = asked.client.claims.list(**filters)
     columns = ("id", "state", "handle", "network", "host", "addresses", "name")

@@ -31,4 +31,6 @@ def harvest(
     output.table(("ip", "machine", "seen", "claim"), done["taken"])
     count = len(done["taken"])
     would = "would be" if asked.dry_run else "was" if count == 1 else "were"
-    print(f"{done['available']} were available, {done['wanted']} are wanted: {count} {would} taken back.")
+    print(f"{done['available']} available, {done['wanted']} too few: {count} {would} taken back.")
+    if asked.dry_run:
+        print("A dry run: nothing was changed.")

@@ -83,6 +83,7 @@ def _follow(asked: Session, begun: Renumbering) -> None:
     """Look at it until it no longer runs; Ctrl-C ends the looking."""
     now, moved = begun, 0
     try:
+        print(f"{_said(begun)} Ctrl-C ends only the looking on.", file=sys.stderr, flush=True)
         with output.progress("Renumbering", begun["left"] - begun["stuck_count"]) as advance:
             while now["state"] == "running":
                 now = asked.client.subnets.renumbering(begun["subnet"], wait=_LOOK)
@@ -102,7 +103,7 @@ def _show(asked: Session, now: Renumbering) -> None:
         output.table(_COLUMNS, map(c.row, now["stuck"]))
         count = now["stuck_count"]
         stay = "claim stays, for it was" if count == 1 else "claims stay, for they were"
-        print(f"{count} {stay} written down by hand; --static-acknowledged moves them too.")
+        print(f"{count} {stay} written down by hand; --static-acknowledged moves {'it' if count == 1 else 'them'} too.")
     if asked.dry_run:
         print("A dry run: nothing was changed.")
 

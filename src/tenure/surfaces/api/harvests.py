@@ -24,7 +24,7 @@ class HarvestIn(Input):
 
 
 class HarvestOut(msgspec.Struct):
-    """What was taken, oldest unseen first; how many addresses were available before, and how many were wanted."""
+    """What was taken, oldest unseen first; how many addresses were available before, and how many that was too few."""
 
     taken: tuple[Gleaned, ...]
     available: int
