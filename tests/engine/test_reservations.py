@@ -313,3 +313,14 @@ def test_a_queue_is_no_way_around_other_refusals() -> None:
     world.claim(address="10.0.0.5")
     with pytest.raises(AlreadyAllocated):
         world.claim(address="10.0.0.5", queue=True)
+
+
+@pytest.mark.parametrize("fields", [{"addresses": ("10.0.0.5", "10.0.0.6")}, {"reservation": "spare"}])
+def test_what_was_asked_for_by_name_is_not_renumbered(fields: dict[str, Any]) -> None:
+    world = site("10.0.0.0/24")
+    world.claim(handle="spare")
+    held = world.claim(mac=MAC, host="h0-0", **fields)
+    with pytest.raises(Conflict, match="just what it has"):
+        world.do(u.RebindClaim(claim=held.claim.id, host="h0-1", renumber=True))
+    moved = world.do(u.RebindClaim(claim=held.claim.id, host="h0-1"))
+    assert ips(moved) == ips(held)

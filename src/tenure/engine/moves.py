@@ -216,8 +216,8 @@ def _titled(state: State, allocation: Allocation, host: str | None) -> Allocatio
 
 def _renumber(draft: Draft, claim: Claim, host: str) -> None:
     """The new addresses are decided before the old ones are given back, so that they are others."""
-    if claim.request.address is not None:
-        raise Conflict(f"claim {claim.id} asks for {claim.request.address} by name; release it first", claim=claim.id)
+    if claim.by_name or claim.request.reservation is not None:
+        raise Conflict(f"claim {claim.id} asks for just what it has; release it first", claim=claim.id)
     moved = msgspec.structs.replace(claim, host=host, leaving=None, settles=None, revision=claim.revision + 1)
     old = list(draft.facts.held[claim.id].values())
     draft.record(e.ClaimRebound(claim=moved, before=claim.host))

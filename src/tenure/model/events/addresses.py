@@ -13,7 +13,8 @@ class AddressAllocated(Happening, frozen=True, kw_only=True, tag="tenure.address
     Attributes:
         claim: As it is now, bound.
         attachment: Of the interface that uses it, if one is known.
-        strategy: The strategy that chose, or `explicit` or `dynamic`.
+        strategy: The strategy that chose; or `explicit` (asked for by name), `former` (what a machine had before),
+            `contiguous`, `eui64` or `dynamic`.
         looks: The blocks looked at, in order.
         opens: Whether the claim itself begins with this event (it was not deferred, and this is its first address).
     """
