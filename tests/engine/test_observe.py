@@ -339,6 +339,10 @@ def test_strangers_go_with_the_innermost_subnet() -> None:
     world.do(u.ChangeSubnet(subnet="10.0.0.0/28", changes={"cidr": "10.0.0.0/26"}))
     settled(world)
     assert len(world.space("10.0.0.0/26").strangers) == 2
+    world.do(u.ChangeSubnet(subnet="10.0.0.0/26", changes={"cidr": "10.0.0.0/28"}))
+    world.wait(DAY)
+    settled(world)
+    assert not set(world.state.strangers), "what lies in no subnet any more ages too"
 
 
 def test_strangers_are_those_of_their_vrf() -> None:

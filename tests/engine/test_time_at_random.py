@@ -13,9 +13,11 @@ from typing import Any
 from tenure.engine.fingerprint import fingerprint
 from tenure.engine.state import State
 from tenure.errors import TenureError
+from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.holding import ClaimRequest
 from tenure.model.leases import Client, Place
+from tenure.model.uses.asking import Asking
 from tenure.net.addresses import number_of
 from tests.engine import naive
 from tests.engine.world import World, site
@@ -65,11 +67,10 @@ class Life:
             for event in made.events:
                 self.happened[event.kind] += 1
                 self.happened[getattr(event, "reason", "")] += 1
-                request = getattr(getattr(event, "claim", None), "request", None)
-                self.happened["queued"] += event.kind == "tenure.claim.bound" and request.queue
+                self.happened["queued"] += isinstance(event, e.ClaimBound) and event.claim.request.queue
         naive.check(world)
 
-    def claim(self) -> u.Use:
+    def claim(self) -> Asking:
         chance, expires = self.chance, None
         if chance.random() < 0.3:
             expires = self.world.now + timedelta(seconds=chance.choice(WAITS[1:]) + 1)
@@ -85,29 +86,29 @@ class Life:
         )
         return u.ClaimAddresses(request=request)
 
-    def by_name(self) -> u.Use:
+    def by_name(self) -> Asking:
         chance = self.chance
         return u.ClaimAddresses(
             request=ClaimRequest(network="prod", address=f"10.0.0.{chance.randrange(16)}", mac=chance.choice(MACS))
         )
 
-    def release(self) -> u.Use:
+    def release(self) -> Asking:
         claims = [c.id for c in self.world.tables.open("claims")] or ["none"]
         return u.ReleaseClaim(claim=self.chance.choice(claims))
 
-    def observe(self) -> u.Use:
+    def observe(self) -> Asking:
         chance = self.chance
         ips = [f"10.0.{n}.{chance.randrange(20)}" for n in (0, 1)] + [f"2001:db8::{chance.randrange(16):x}"]
         return u.ObserveAddresses(sightings=tuple(u.Sighting(ip=ip, mac=chance.choice([None, *MACS])) for ip in ips))
 
-    def machine(self) -> u.Use:
+    def machine(self) -> Asking:
         name = f"m{self.chance.randrange(5)}"
         step = self.chance.choice(
             [u.CommissionMachine, u.ReadyMachine, u.ReadyMachine, u.DeployMachine, u.ReleaseMachine]
         )
-        return step(machine=name)  # type: ignore[no-any-return]
+        return step(machine=name)
 
-    def lease(self) -> u.Use:
+    def lease(self) -> Asking:
         chance = self.chance
         held = [a.ip for a in self.world.tables.open("allocations") if ":" not in a.ip]
         ip = chance.choice([*held, "10.0.0.4", "10.0.0.5"])
@@ -117,7 +118,7 @@ class Life:
             return u.LeaseDecline(client=client, place=place, address=number_of(ip))
         return u.LeaseCommit(client=client, place=place, address=number_of(ip), form="selecting")
 
-    def subnet(self) -> u.Use:
+    def subnet(self) -> Asking:
         chance = self.chance
         cidr, other = chance.sample(CIDRS, 2)
         return chance.choice(
@@ -131,16 +132,16 @@ class Life:
             ]
         )
 
-    def renumber(self) -> u.Use:
+    def renumber(self) -> Asking:
         chance = self.chance
         to = chance.choice([None, *CIDRS[:2]])
         fields: dict[str, object] = {"wave": chance.choice([1, 4]), "stopped": chance.random() < 0.2}
         return u.RenumberSubnet(subnet=chance.choice(CIDRS[:2]), to=to, fields=fields)
 
-    def lapse(self) -> u.Use:
+    def lapse(self) -> Asking:
         return u.Lapse(limit=self.chance.choice([1, 3, 256]))
 
-    def others(self) -> u.Use:
+    def others(self) -> Asking:
         return self.chance.choice([u.Tend(), u.ExpireLeases(), u.HarvestNetwork(network="prod", limit=2)])
 
 

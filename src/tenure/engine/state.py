@@ -337,8 +337,7 @@ class State:
             if home is not None:
                 home.avoid(number, until)
             else:
-                self.strangers.put(vrf, version, number, until)
-                heapq.heappush(self._ends, (until, number, ""))
+                self.put_stranger(vrf, version, number, until)
 
     def _load_tallies(self, rows: Iterable[TallyRow]) -> None:
         for row in rows:
@@ -350,6 +349,11 @@ class State:
                     self.waiting[row.network, version] += row.count * row.claims
 
     # What the reducers do it with
+
+    def put_stranger(self, vrf: str, version: int, number: int, until: datetime) -> None:
+        """Somebody was seen on an address that is in no subnet; that counts until then."""
+        self.strangers.put(vrf, version, number, until)
+        heapq.heappush(self._ends, (until, number, ""))
 
     def put_location(self, location: Location) -> None:
         """Know a location."""

@@ -58,6 +58,6 @@ def _carry(
     else:
         giver.trust(number)
     if taker is None:
-        state.strangers.put(vrf, version, number, until)
+        state.put_stranger(vrf, version, number, until)
     else:
         taker.avoid(number, until)
