@@ -21,9 +21,7 @@ def test_an_address_tells_who_holds_it(site: Site) -> None:
     assert site.get("/v1/addresses?q=10.0.3.0/24")["items"] == [shown]
     problem(site.ask("GET", "/v1/addresses/10.0.3.250"), 404, "not_found")
     problem(site.ask("GET", "/v1/addresses/10.0.3"), 422, "invalid_value")
-    found = problem(site.ask("GET", f"/v1/addresses/{ip}?at=2026-01-01T00:00:00Z"), 422, "invalid_value")
-    assert found["parameter"] == "at"
-    assert "not implemented yet" in found["detail"]
+    problem(site.ask("GET", "/v1/addresses/10.0.3.250/why"), 404, "not_found")
 
 
 def test_a_released_address_is_shown_while_it_rests(site: Site) -> None:
@@ -44,6 +42,77 @@ def test_why_says_which_blocks_were_looked_at(site: Site) -> None:
     assert (why["strategy"], why["actor"]) == ("topology", "token:admin")
     assert why["request"]["purpose"] == "more than a block has"
     assert why["blocks"][0]["owner"] == "compute-7"
+
+
+def test_the_past_is_told_as_it_was(site: Site) -> None:
+    """A machine is renamed, its claim ends, its address is somebody else's, and every name is gone: `at` still says."""
+    site.clock.pause(10)
+    body = {"network": "prod", "handle": "a", "machine": "box", "hostname": "www", "mac": "52:54:00:0a:0b:0c"}
+    ip = site.post("/v1/claims", {**body, "host": "compute-7"})["addresses"][0]["ip"]
+    site.clock.pause(10)
+    assert site.ask("PATCH", "/v1/machines/box", {"name": "renamed"}).status_code == 200
+    claim = site.get(f"/v1/addresses/{ip}")["claim"]
+    site.clock.pause(10)
+    site.ask("DELETE", f"/v1/claims/{claim}")
+    site.ask("DELETE", "/v1/machines/renamed")
+    site.clock.pause(3600)
+    site.post("/v1/claims", {"network": "prod", "handle": "b", "address": ip})
+    for time, machines in (("00:00:15", ["box"]), ("00:00:25", ["renamed"])):
+        at = f"at=2026-01-01T{time}Z"
+        then = site.get(f"/v1/addresses/{ip}?{at}")
+        assert (then["handle"], then["machines"], then["state"]) == ("a", machines, "allocated")
+        assert site.get(f"/v1/addresses?{at}")["items"] == [then]
+        assert site.get(f"/v1/addresses?{at}&location=rack-3&network=prod&q={ip}")["items"] == [then]
+        assert site.get(f"/v1/addresses?{at}&state=shelved")["items"] == []
+    resting = site.get(f"/v1/addresses/{ip}?at=2026-01-01T00:00:35Z")
+    assert (resting["state"], resting["handle"]) == ("cooling", "a")
+    problem(site.ask("GET", f"/v1/addresses/{ip}?at=2026-01-01T00:30:00Z"), 404, "not_found")
+    late = problem(site.ask("GET", f"/v1/addresses/{ip}?at=2999-01-01T00:00:00Z"), 422, "invalid_value")
+    assert (late["parameter"], "future" in late["detail"]) == ("at", True)
+    lines = site.get(f"/v1/addresses/{ip}/history")["items"]
+    said = [
+        (line["kind"].removeprefix("tenure."), line["holder"]["machines"], line["holder"]["macs"]) for line in lines
+    ]
+    mac = ["52:54:00:0a:0b:0c"]
+    assert said == [
+        ("address.allocated", ["box"], mac),
+        ("machine.changed", ["renamed"], mac),
+        ("address.released", ["renamed"], mac),
+        ("address.allocated", [], []),
+    ]
+    page = site.get(f"/v1/addresses/{ip}/history?limit=3")
+    assert page["items"] == lines[:3]
+    assert site.get(f"/v1/addresses/{ip}/history?limit=3&after={page['next']}") == {"items": lines[3:], "next": None}
+
+
+def test_what_was_seen_is_listed_beside(site: Site) -> None:
+    site.post("/v1/observations", [{"ip": "10.0.3.77", "mac": "52:54:00:00:00:77", "source": "arp-scan"}])
+    (seen,) = site.get("/v1/addresses?state=observed&network=prod&q=10.0.3.0/24")["items"]
+    assert (seen["ip"], seen["mac"], seen["source"], seen["claim"]) == (
+        "10.0.3.77",
+        "52:54:00:00:00:77",
+        "arp-scan",
+        None,
+    )
+    assert site.get("/v1/addresses/10.0.3.77") == seen
+    assert site.get("/v1/addresses")["items"] == []
+    problem(site.ask("GET", "/v1/addresses/10.0.3.77/why"), 404, "not_found")
+    for more in ("at=2026-01-01T00:00:00Z", "location=rack-3"):
+        found = problem(site.ask("GET", f"/v1/addresses?state=observed&{more}"), 422, "invalid_value")
+        assert found["parameter"] == more.partition("=")[0]
+
+
+def test_why_tells_of_moves(site: Site) -> None:
+    ip = _claim(site)
+    site.ask("PATCH", f"/v1/addresses/{ip}", {"hostname": "other"})
+    why = site.get(f"/v1/addresses/{ip}/why")
+    assert (why["strategy"], [(move["reason"], move["giver"]) for move in why["moves"]]) == (
+        "topology",
+        [("renamed", "a")],
+    )
+    assert [line["holder"]["name"] for line in site.get(f"/v1/addresses/{ip}/history")["items"]] == [
+        "vm-17.prod.example.", "other.prod.example.",
+    ]  # fmt: skip
 
 
 def test_history_goes_on_after_release(site: Site) -> None:
