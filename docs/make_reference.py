@@ -84,6 +84,8 @@ def _parameter(parameter: dict[str, Any]) -> str:
 
 
 def _fields(schema: dict[str, Any], schemas: dict[str, Any]) -> list[str]:
+    if schema.get("type") == "array":
+        return [f"A list of at most {schema['maxItems']:,}, each:", "", *_fields(schema["items"], schemas)]
     whole = schemas[schema["$ref"].rpartition("/")[2]]
     required = set(whole.get("required", ()))
     rows = [
