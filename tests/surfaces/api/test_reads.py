@@ -45,22 +45,24 @@ def test_why_says_which_blocks_were_looked_at(site: Site) -> None:
 
 
 def test_the_past_is_told_as_it_was(site: Site) -> None:
-    """A machine is renamed, its claim ends, its address is somebody else's, and every name is gone: `at` still says."""
+    """A MAC is replaced, a claim ends, its address is somebody else's, and every name is gone: `at` still says."""
+    old, new = "52:54:00:0a:0b:0c", "52:54:00:0a:0b:0d"
     site.clock.pause(10)
-    body = {"network": "prod", "handle": "a", "machine": "box", "hostname": "www", "mac": "52:54:00:0a:0b:0c"}
-    ip = site.post("/v1/claims", {**body, "host": "compute-7"})["addresses"][0]["ip"]
+    ip = _claim(site)
     site.clock.pause(10)
-    assert site.ask("PATCH", "/v1/machines/box", {"name": "renamed"}).status_code == 200
+    for interface in ({"mac": old, "name": "eth0"}, {"mac": new, "name": "eth0"}):
+        assert site.ask("PATCH", "/v1/machines/vm-17", {"interfaces": [interface]}).status_code == 200
     claim = site.get(f"/v1/addresses/{ip}")["claim"]
     site.clock.pause(10)
-    site.ask("DELETE", f"/v1/claims/{claim}")
-    site.ask("DELETE", "/v1/machines/renamed")
+    for path in (f"claims/{claim}", "machines/vm-17", "locations/compute-7"):
+        assert site.ask("DELETE", f"/v1/{path}").status_code == 204
     site.clock.pause(3600)
     site.post("/v1/claims", {"network": "prod", "handle": "b", "address": ip})
-    for time, machines in (("00:00:15", ["box"]), ("00:00:25", ["renamed"])):
+    for time, mac in (("00:00:15", old), ("00:00:25", new)):
         at = f"at=2026-01-01T{time}Z"
         then = site.get(f"/v1/addresses/{ip}?{at}")
-        assert (then["handle"], then["machines"], then["state"]) == ("a", machines, "allocated")
+        assert (then["handle"], then["host"], then["state"]) == ("a", "compute-7", "allocated")
+        assert (then["machines"], [each["mac"] for each in then["interfaces"]]) == (["vm-17"], [mac])
         assert site.get(f"/v1/addresses?{at}")["items"] == [then]
         assert site.get(f"/v1/addresses?{at}&location=rack-3&network=prod&q={ip}")["items"] == [then]
         assert site.get(f"/v1/addresses?{at}&state=shelved")["items"] == []
@@ -70,15 +72,11 @@ def test_the_past_is_told_as_it_was(site: Site) -> None:
     late = problem(site.ask("GET", f"/v1/addresses/{ip}?at=2999-01-01T00:00:00Z"), 422, "invalid_value")
     assert (late["parameter"], "future" in late["detail"]) == ("at", True)
     lines = site.get(f"/v1/addresses/{ip}/history")["items"]
-    said = [
-        (line["kind"].removeprefix("tenure."), line["holder"]["machines"], line["holder"]["macs"]) for line in lines
-    ]
-    mac = ["52:54:00:0a:0b:0c"]
-    assert said == [
-        ("address.allocated", ["box"], mac),
-        ("machine.changed", ["renamed"], mac),
-        ("address.released", ["renamed"], mac),
-        ("address.allocated", [], []),
+    assert [(line["kind"][7:], line["holder"]["handle"], line["holder"]["macs"]) for line in lines] == [
+        ("address.allocated", "a", [old]),
+        ("interface.changed", "a", [new]),
+        ("address.released", "a", [new]),
+        ("address.allocated", "b", []),
     ]
     page = site.get(f"/v1/addresses/{ip}/history?limit=3")
     assert page["items"] == lines[:3]
