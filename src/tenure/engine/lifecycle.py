@@ -167,6 +167,7 @@ def see_machine(use: SeeMachine, draft: Draft) -> MachineWithInterfaces:
         InvalidValue: `at` is still to come.
     """
     machine = machine_named(draft, use.machine)
+    resolve.matching(machine.revision, draft.asked.if_match)
     at = use.at or draft.moment.now
     if at > draft.moment.now:
         raise InvalidValue("it cannot have been seen at a time that is still to come", pointer="/at")
