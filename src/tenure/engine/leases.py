@@ -240,12 +240,17 @@ def _may_have(draft: Draft, link: Link, client: Client, number: int) -> bool:
         return False
     if space.is_free_dynamic(number):
         return True
-    last = draft.facts.last.get(lease_handle(space.subnet.id, client.mac))
-    mine = last is not None and number_of(last.ip) == number
-    declined = mine and last is not None and last.until is not None and last.cooling_until is not None
-    if declined and last is not None and last.cooling_until - last.until >= DECLINED_REST:  # type: ignore[operator]
+    if space.is_used(number) or number in space.strangers or not space.is_dynamic(number):
         return False
-    return mine and number in space.resting and space.is_dynamic(number) and not space.is_used(number)
+    last = draft.facts.last.get(lease_handle(space.subnet.id, client.mac))
+    return last is not None and number_of(last.ip) == number and _is_own_rest(last, space.resting.get(number))
+
+
+def _is_own_rest(last: Allocation, end: datetime | None) -> bool:
+    """Whether an address rests because of this lease, which its client did not decline, and not because of a later."""
+    if last.until is None or end is None:
+        return False
+    return end == last.cooling_until and end - last.until < DECLINED_REST
 
 
 def _new_name(draft: Draft, link: Link, client: Client) -> str | None:
