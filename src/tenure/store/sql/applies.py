@@ -111,15 +111,15 @@ def _idle(to: Target, claims: Iterable[Image], machines: Iterable[Image]) -> Non
     changed = {image.row.id for image in machines if image.row is not None and not image.new}
     ids = [(id_,) for id_ in given | changed if id_ is not None]
     if ids:
-        packed = to.db.pack(["id text"], ids)
-        to.db.fetch(to.raw, _IDLE.replace("{k}", to.db.keys("id text")), packed)
+        given_for_life = "c.until IS NULL AND c.machine IS NOT NULL AND c.machine = k.id AND c.kept = 'life'"
+        found = f"FROM {to.db.keys('id text')} {to.db.each('claims c', given_for_life)}"
+        to.db.fetch(to.raw, _IDLE.replace("{found}", found), to.db.pack(["id text"], ids))
 
 
-_IDLE: Final = """UPDATE claims SET idle = n.idle FROM (
- SELECT c.id, CASE WHEN m.state = 'deployed' THEN NULL WHEN m.seen > c.since THEN m.seen ELSE c.since END AS idle
- FROM {k} CROSS JOIN machines m CROSS JOIN claims c
- WHERE m.id = k.id AND c.machine = k.id AND c.machine IS NOT NULL AND c.until IS NULL AND c.kept = 'life'
-) AS n WHERE claims.id = n.id AND coalesce(claims.idle, -1) <> coalesce(n.idle, -1) RETURNING 1"""
+_SINCE: Final = "CASE WHEN m.state = 'deployed' THEN NULL WHEN m.seen > c.since THEN m.seen ELSE c.since END"
+_IDLE: Final = f"""UPDATE claims AS c SET idle = (SELECT {_SINCE} FROM machines AS m WHERE m.id = c.machine)
+ WHERE c.id IN (SELECT n.id FROM (SELECT c.id, c.machine, c.since, c.idle {{found}}) AS n CROSS JOIN machines AS m
+ WHERE m.id = n.machine AND coalesce(n.idle, -1) <> coalesce({_SINCE.replace("c.", "n.")}, -1)) RETURNING 1"""
 
 
 def _allocations(to: Target, images: list[Image]) -> None:
