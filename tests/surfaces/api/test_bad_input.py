@@ -124,8 +124,8 @@ def test_another_media_type_is_refused(site: Site) -> None:
 
 def test_a_wrong_method_says_which_are_right(site: Site) -> None:
     answer = site.ask("PUT", "/v1/claims", {})
-    assert problem(answer, 405, "method_not_allowed")["allowed"] == ["GET", "POST"]
-    assert answer.headers["allow"] == "GET, POST"
+    assert problem(answer, 405, "method_not_allowed")["allowed"] == ["GET", "PATCH", "POST"]
+    assert answer.headers["allow"] == "GET, PATCH, POST"
 
 
 def test_a_path_that_is_not_there_is_not_found(site: Site) -> None:
