@@ -30,7 +30,7 @@ def holdings(at: Snapshot, claims: Sequence[Claim]) -> list[Holding]:
     """Claims with the addresses that they hold now."""
     c = t.allocations.c
     query = select(*ALLOCATION).where(c.claim.in_([claim.id for claim in claims]), c.until.is_(None))
-    allocations = [r.allocation_of(row) for row in at.all(query.order_by(c.since, c.address))]
+    allocations = [r.allocation_of(row) for row in at.all(query.order_by(c.length, c.address))]
     shown: dict[str, list[HeldAddress]] = {}
     for allocation, held in zip(allocations, held_addresses(at, allocations), strict=True):
         shown.setdefault(allocation.claim, []).append(held)
