@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -187,18 +188,33 @@ def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = No
     Raises:
         TenureError: As `claim_addresses`.
     """
-    first = opens
+    if claim.interface is None and _any_will_do(claim.request):
+        return _allocate_any(draft, claim, opens, only)
     displaced: tuple[Displaced, ...] = ()
     for version in versions(claim.request.family):
         here = only if only is not None and only.version == version else None
         stand = stand_of(draft, claim, version, waited=not opens)
         for record in _addresses(draft, claim, version, here):
-            record(opens=first, stand=stand)
-            first = False
+            record(opens=opens, stand=stand)
+            opens = False
             stand = ALIAS if claim.interface is not None else stand
-        if claim.interface is not None:
-            displaced += displace(draft, claim, version)
+        displaced += displace(draft, claim, version)
     return displaced
+
+
+def _any_will_do(request: ClaimRequest) -> bool:
+    """Whether a claim leaves the choice of its addresses to the strategy, or names one, and asks for nothing else."""
+    return not (request.addresses or request.contiguous or request.shared or request.reservation)
+
+
+def _allocate_any(draft: Draft, claim: Claim, opens: bool, only: Space | None) -> tuple[Displaced, ...]:
+    """The common case, short: nothing stands in any way to what no interface uses."""
+    for version in versions(claim.request.family):
+        here = only if only is not None and only.version == version else None
+        for _ in range(claim.request.count):
+            record_address(draft, claim, *find(draft, claim, version, only=here), opens=opens)
+            opens = False
+    return ()
 
 
 def _addresses(draft: Draft, claim: Claim, version: int, only: Space | None) -> Iterator[Callable[..., None]]:
@@ -266,12 +282,14 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else msgspec.to_builtins(value)
 
 
+_OURS: Final = tuple(own + ":" for own in OWN_PROJECTS)
+
+
 def _not_our_own(request: ClaimRequest, handle: str) -> None:
-    for own in OWN_PROJECTS:
-        if handle.startswith(own + ":"):
-            raise InvalidValue(f"handles that begin with {own}: are Tenure's own", pointer="/handle")
-        if request.project == own:
-            raise InvalidValue(f"project {own} is Tenure's own", pointer="/project")
+    if handle.startswith(_OURS):
+        raise InvalidValue(f"handles that begin with {handle.partition(':')[0]}: are Tenure's own", pointer="/handle")
+    if request.project in OWN_PROJECTS:
+        raise InvalidValue(f"project {request.project} is Tenure's own", pointer="/project")
 
 
 def _begun(draft: Draft, handle: str, request: ClaimRequest, port: Port, kept: Kept | None = None) -> Claim:

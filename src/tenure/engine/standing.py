@@ -34,7 +34,7 @@ def stand_of(draft: Draft, claim: Claim, version: int, *, waited: bool = False) 
     """
     if claim.request.alias or claim.request.shared:
         return ALIAS
-    mine = (a for a in draft.facts.held.get(claim.id, {}).values() if a.behind is not None)
+    mine = [a for a in draft.facts.held.get(claim.id, {}).values() if a.behind is not None]
     found = next((Stand(a.standing, a.behind) for a in mine if version_of(a.ip) == version), PRIMARY)
     return _behind_later(draft, claim, version) if waited and found == PRIMARY else found
 
