@@ -13,7 +13,6 @@ from typing import Any
 from tenure.engine.fingerprint import fingerprint
 from tenure.engine.state import State
 from tenure.errors import TenureError
-from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.holding import ClaimRequest
 from tenure.model.leases import Client, Place
@@ -33,8 +32,6 @@ MUST_HAPPEN = {
     "tenure.network.replenished",
     "expired",
     "harvested",
-    "renumbered",
-    "queued",
 }
 
 
@@ -67,7 +64,6 @@ class Life:
             for event in made.events:
                 self.happened[event.kind] += 1
                 self.happened[getattr(event, "reason", "")] += 1
-                self.happened["queued"] += isinstance(event, e.ClaimBound) and event.claim.request.queue
         naive.check(world)
 
     def claim(self) -> Asking:
@@ -80,7 +76,7 @@ class Life:
             mac=chance.choice([None, *MACS]),
             count=chance.choice([1, 1, 3, 6]),
             static=chance.random() < 0.1,
-            queue=chance.random() < 0.5,
+            queue=chance.random() < 0.7,
             family=chance.choice(["v4", "v4", None]),
             expires=expires,
         )
@@ -127,16 +123,17 @@ class Life:
                 u.CreateSubnet(network="prod", cidr=cidr),
                 u.DeleteSubnet(subnet=cidr),
                 u.ChangeSubnet(subnet=cidr, changes={"cidr": other}),
-                u.ChangeSubnet(subnet=cidr, changes={"draining": False}),
                 u.CancelRenumbering(subnet=cidr),
             ]
         )
 
     def renumber(self) -> Asking:
         chance = self.chance
-        to = chance.choice([None, *CIDRS[:2]])
+        old, new = chance.sample(CIDRS[:2], 2)
+        if chance.random() < 0.4:
+            return u.ChangeSubnet(subnet=old, changes={"draining": False})
         fields: dict[str, object] = {"wave": chance.choice([1, 4]), "stopped": chance.random() < 0.2}
-        return u.RenumberSubnet(subnet=chance.choice(CIDRS[:2]), to=to, fields=fields)
+        return u.RenumberSubnet(subnet=old, to=chance.choice([None, new, new]), fields=fields)
 
     def lapse(self) -> Asking:
         return u.Lapse(limit=self.chance.choice([1, 3, 256]))
@@ -149,7 +146,7 @@ USES: list[Callable[[Life], Any]] = [
     Life.claim, Life.by_name, Life.release, Life.observe, Life.machine, Life.lease, Life.subnet, Life.renumber,
     Life.lapse, Life.others,
 ]  # fmt: skip
-WEIGHTS = [6, 2, 5, 6, 4, 3, 2, 1, 8, 2]
+WEIGHTS = [6, 2, 6, 6, 4, 3, 1, 5, 10, 2]
 
 
 def rebuilt(world: World) -> None:
@@ -165,10 +162,10 @@ def rebuilt(world: World) -> None:
 def test_whatever_time_and_scans_do_what_is_remembered_stays_true(seed: int) -> None:
     chance = random.Random(seed)
     happened: Counter[str] = Counter()
-    for _ in range(12):
+    for _ in range(10):
         life = Life(chance)
         for _ in range(120):
             life.step()
         rebuilt(life.world)
         happened += life.happened
-    assert not MUST_HAPPEN - happened.keys(), "the test does not look where it should"
+    assert all(happened[what] for what in MUST_HAPPEN), "the test does not look where it should"

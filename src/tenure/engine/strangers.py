@@ -30,14 +30,13 @@ def resettle(state: "State", space: Space) -> Undo:
 
     Cost: linear in what was seen in that subnet, in those around and inside it, and in none.
     """
-    vrf, version = space.subnet.vrf, space.version
     carried = [each for each in _carried(state, space) if each.giver is not each.taker]
-    for giver, taker, number, until in carried:
-        _carry(state, vrf, version, giver, taker, number, until)
+    for each in carried:
+        _carry(state, space, each)
 
     def undo() -> None:
-        for giver, taker, number, until in reversed(carried):
-            _carry(state, vrf, version, taker, giver, number, until)
+        for each in reversed(carried):
+            _carry(state, space, each._replace(giver=each.taker, taker=each.giver))
 
     return undo
 
@@ -50,14 +49,13 @@ def _carried(state: "State", space: Space) -> list[Carried]:
     return [Carried(giver, state.space_at(vrf, version, n), n, until) for giver, n, until in (*seen, *nowhere)]
 
 
-def _carry(
-    state: "State", vrf: str, version: int, giver: Space | None, taker: Space | None, number: int, until: datetime
-) -> None:
-    if giver is None:
-        state.strangers.drop(vrf, version, number)
+def _carry(state: "State", space: Space, seen: Carried) -> None:
+    vrf, version = space.subnet.vrf, space.version
+    if seen.giver is None:
+        state.strangers.drop(vrf, version, seen.number)
     else:
-        giver.trust(number)
-    if taker is None:
-        state.put_stranger(vrf, version, number, until)
+        seen.giver.trust(seen.number)
+    if seen.taker is None:
+        state.put_stranger(vrf, version, seen.number, seen.until)
     else:
-        taker.avoid(number, until)
+        seen.taker.avoid(seen.number, seen.until)
