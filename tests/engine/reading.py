@@ -104,7 +104,7 @@ class Reading:
         want, facts = self.want, self.facts
         names = want.hostnames | {machine.name.lower() for machine in facts.machines.values()}
         names |= {
-            c.request.hostname for c in facts.claims.values() if c.bound is None and c.request.hostname is not None
+            c.request.hostname for c in facts.claims.values() if (want.called or c.bound is None) and c.request.hostname
         }
         worn = {x.allocation for x in self.rows.open("attachments") if x.interface in facts.interfaces}
         self._put("allocations", (a for a in self.allocations if a.hostname in names or a.id in worn))

@@ -52,6 +52,7 @@ class Wanted:
             were given by themselves before.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
+        called: Whether every claim that is read brings the open allocations that carry its hostname.
         expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
         settling: How many claims whose hand-over is over at `now` to read.
         expiring: How many claims to read whose end has come, or is near (`WARNED_BEFORE`) and was not told.
@@ -82,6 +83,7 @@ class Wanted:
     queued: set[str] = field(default_factory=set)
     harvest: set[tuple[str, datetime, bool, int]] = field(default_factory=set)
     renumbering: set[tuple[str, bool, datetime, int]] = field(default_factory=set)
+    called: bool = False
     expired: int = 0
     settling: int = 0
     expiring: int = 0
@@ -99,7 +101,7 @@ _KEYS = (
     "handles", "claims", "hostnames", "addresses", "macs", "machines", "tokens", "hosts", "spread", "last", "holders",
     "homes", "interfaces", "observed", "queued", "harvest", "renumbering",
 )  # fmt: skip
-_MOST = ("expired", "settling", "expiring", "naming")
+_MOST = ("called", "expired", "settling", "expiring", "naming")
 
 
 class Facts:

@@ -113,12 +113,12 @@ def _as_giver(draft: Draft, giver: Claim, claim: Claim, *, last: bool) -> Claim:
 class Gap:
     """What an address leaves behind on its interface. Make it before the address goes, `close` it after."""
 
-    __slots__ = ("_claim", "_interface", "_version", "_waiting")
+    __slots__ = ("_claim", "_interface", "_primary", "_version", "_waiting")
 
     def __init__(self, draft: Draft, allocation: Allocation) -> None:
         claim = draft.facts.claims[allocation.claim]
         self._claim, self._interface = claim.id, claim.interface
-        self._version = version_of(allocation.ip)
+        self._version, self._primary = version_of(allocation.ip), allocation.standing == "primary"
         self._waiting = [f for f in followers(draft, claim) if version_of(f.allocation.ip) == self._version]
 
     def close(self, draft: Draft) -> tuple[Displaced, ...]:
@@ -128,9 +128,8 @@ class Gap:
             return ()
         if self._waiting or not stays:
             return bring_back(draft, self._waiting)
-        request = draft.facts.claims[self._claim].request
-        kept = () if request.alias or request.shared else stays
-        return bring_back(draft, [Follower(a, None) for a in kept if a.standing == "alias" and not a.behind][:1])
+        aliases = [a for a in stays if a.standing == "alias" and a.behind is None]
+        return bring_back(draft, [Follower(a, None) for a in aliases[:1]]) if self._primary else ()
 
     def _staying(self, draft: Draft) -> list[Allocation]:
         """Other addresses of the claim and version on the interface that it left, oldest first."""

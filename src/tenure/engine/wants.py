@@ -105,6 +105,7 @@ def _reassign(found: Wanted, use: u.ReassignAddress, state: State) -> None:
         found.machines.add(use.machine)
     if use.claim is not None:
         found.claims.add(use.claim)
+        found.called = True
     if use.address is not None:
         with suppress(InvalidValue):
             found.observed.add((state.find("vrf", use.vrf) or use.vrf, str(parse_address(use.address))))
@@ -128,7 +129,13 @@ def _interface(found: Wanted, name: str) -> None:
     _mac(found, name)
 
 
+def _rebind(found: Wanted, use: u.RebindClaim, state: State) -> None:
+    found.claims.add(use.claim)
+    found.called = found.called or use.renumber
+
+
 def _evacuate(found: Wanted, use: u.EvacuateHost, state: State) -> None:
+    found.called = found.called or use.renumber
     host = state.find("location", use.host)
     if host is not None and state.claims_at[host] <= MOST_EVACUATED:
         found.hosts.add(host)
@@ -325,7 +332,7 @@ def _revoke_token(found: Wanted, use: u.RevokeToken, state: State) -> None:
 _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.ClaimAddresses: _claim,
     u.BindClaim: _by_claim,
-    u.RebindClaim: _by_claim,
+    u.RebindClaim: _rebind,
     u.SettleClaim: _by_claim,
     u.EvacuateHost: _evacuate,
     u.ReleaseClaim: _by_claim,

@@ -216,9 +216,10 @@ class Reading:
         self._put("observations", map(r.observation_of, found))
 
     def _hostnames(self, wanted: Wanted) -> set[str]:
-        """Names that are asked for, and those that machines and pending claims will have."""
+        """Names that are asked for, and those that machines and pending claims will have; of all claims if wanted."""
         facts = self._facts
-        waiting = (claim.request.hostname for claim in facts.claims.values() if claim.bound is None)
+        called = wanted.called
+        waiting = (claim.request.hostname for claim in facts.claims.values() if called or claim.bound is None)
         machines = (machine.name.lower() for machine in facts.machines.values())
         return {*wanted.hostnames, *(name for name in waiting if name is not None), *machines}
 
