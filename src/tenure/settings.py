@@ -47,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     roles: tuple[Role, ...] = ROLES
     clock_margin: int = 5
     queue: int = 10_000
+    retention_days: int | None = None
     log_level: LogLevel = "info"
 
     @property
@@ -219,5 +220,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("roles", _roles),
     Setting("clock_margin", _between(0, 3600)),
     Setting("queue", _between(100, 1_000_000)),
+    Setting("retention_days", _between(1, 36_500)),
     Setting("log_level", _log_level),
 )

@@ -8,7 +8,7 @@ import secrets
 import sys
 import time
 from collections.abc import Coroutine
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from tenure.app import seed
@@ -64,10 +64,12 @@ async def main(child: Child) -> None:
     gc.freeze()
     others = [_watch(store, writer)] if settings.database else []
     door = DoorServer(writer.submit, writer.readiness, lambda: _figures(writer, publisher))
+    lasts = None if settings.retention_days is None else timedelta(days=settings.retention_days)
+    upkeep = Upkeep(store, clock, _own_name(), writer.submit, retention=lasts)
     try:
         if head.sequence == 0:
             await seed.seed(writer.submit, settings.directory)
-        await _serve(child, door, _keep_up(Upkeep(store, clock, _own_name(), writer.submit)), *others)
+        await _serve(child, door, _keep_up(upkeep), *others)
     finally:
         await asyncio.to_thread(writer.stop)
         door.close()

@@ -43,6 +43,9 @@ def serve(
         int | None, typer.Option(metavar="SECONDS", help="Between the last DHCP promise and reuse; 5.")
     ] = None,
     queue: Annotated[int | None, typer.Option(metavar="USES", help="How many may wait for the writer; 10000.")] = None,
+    retention_days: Annotated[
+        int | None, typer.Option(metavar="DAYS", help="How long DHCP's promises of given-back addresses are kept; all.")
+    ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     config: Annotated[str | None, typer.Option(metavar="FILE", help="TOML file with the same settings.")] = None,
 ) -> None:

@@ -198,4 +198,5 @@ HELD: dict[type, "Callable[[State, Any], Undo]"] = {
     e.AddressObserved: _observed,
     e.AddressDisputed: _disputed,
     e.LeasePromised: _nothing,
+    e.LeaseCompacted: _nothing,
 }

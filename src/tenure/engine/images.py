@@ -188,7 +188,7 @@ def _rebound(event: e.ClaimRebound) -> tuple[Image, ...]:
     )
 
 
-def _none(event: e.EpochStarted) -> tuple[Image, ...]:
+def _none(event: e.Event) -> tuple[Image, ...]:
     return ()
 
 
@@ -251,5 +251,6 @@ _IMAGES: dict[type, Callable[[Any], tuple[Image, ...]]] = {
     e.TokenCreated: _created("tokens", "token"),
     e.TokenRevoked: _deleted("tokens", "token"),
     e.AddressDisputed: _disputed,
+    e.LeaseCompacted: _none,
     e.EpochStarted: _none,
 }

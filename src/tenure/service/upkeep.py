@@ -8,6 +8,7 @@ from typing import Final
 from tenure.model.answers import Number, Reply
 from tenure.model.uses import ExpireLeases, Lapse, Submission, Tend
 from tenure.service.clock import Clock
+from tenure.service.retention import Retention
 from tenure.store.interface import Store
 
 DUTY: Final = "upkeep"
@@ -25,20 +26,28 @@ class Upkeep:
     Args:
         owner: This node's name, unlike any other's.
         submit: The writer's.
+        retention: How long DHCP's promises are kept at least; None: for ever.
     """
 
     def __init__(
-        self, store: Store, clock: Clock, owner: str, submit: Callable[[Sequence[Submission]], Future[list[Reply]]]
+        self,
+        store: Store,
+        clock: Clock,
+        owner: str,
+        submit: Callable[[Sequence[Submission]], Future[list[Reply]]],
+        *,
+        retention: timedelta | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._owner = owner
         self._submit = submit
         self._forgot_at = float("-inf")
+        self._retention = Retention(store, clock, retention)
 
     def step(self) -> int:
         """Do what is due, if the duty is this node's: close ended leases, tend placement, do to claims what time alone
-        does, drop old idempotency keys.
+        does, drop old idempotency keys and promises.
 
         Returns:
             How many leases were closed, and changes made to placement and to claims (of those as many as there were
@@ -50,6 +59,7 @@ class Upkeep:
         if self._store.take_duty(DUTY, self._owner, self._clock.now(), TERM) is None:
             return 0
         self._forget_keys()
+        self._retention.step()
         done = 0
         while True:
             numbers = self._ask()

@@ -308,6 +308,21 @@ class Store(Protocol):
         """Drop idempotency keys older than `before`; how many there were."""
         ...
 
+    def compact(self, after: int, limit: int, before: datetime) -> int | None:
+        """Let go of DHCP's promises in a stretch of the ledger, of addresses that were given back since.
+
+        Each becomes a `LeaseCompacted` in its place: no sequence is missing, and the tables follow from the ledger as
+        before. Nothing else is touched.
+
+        Args:
+            after: The sequence before the stretch, and `limit` its length at most, 1 to 100,000.
+            before: Only what is older.
+
+        Returns:
+            The end of the stretch, to go on from; None once everything that is older was looked at.
+        """
+        ...
+
     def close(self) -> None:
         """Let go of every connection."""
         ...

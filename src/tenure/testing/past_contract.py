@@ -81,7 +81,7 @@ class Story:
         self.held = replace(self.held, held_until=at(7.5))
         self._write(7, e.LeasePromised(claim=self.claim, allocation=self.held))
         self.claim = x.released(self.claim, at(8))
-        self._write(8, x.taken(self.claim, self.held, at(8), 3600, PORT))
+        self._write(8, replace(x.taken(self.claim, self.held, at(8), 3600, PORT), closes=True))
 
     def _end(self) -> None:
         gone = e.InterfaceDeleted(interface=self.port), e.MachineDeleted(machine=self.machine)

@@ -21,6 +21,7 @@ from tenure.model.events.addresses import (
     AddressReleased,
     AddressRestored,
     AddressShelved,
+    LeaseCompacted,
     LeasePromised,
 )
 from tenure.model.events.claims import (
@@ -106,6 +107,7 @@ __all__ = [
     "InterfaceChanged",
     "InterfaceCreated",
     "InterfaceDeleted",
+    "LeaseCompacted",
     "LeasePromised",
     "LocationChanged",
     "LocationCreated",
@@ -195,6 +197,7 @@ Event = Union[  # noqa: UP007 (a union of more than fifty tagged structs reads b
     AddressReleased,
     AddressDisputed,
     LeasePromised,
+    LeaseCompacted,
     AddressShelved,
     AddressAliased,
     AddressRestored,

@@ -79,6 +79,10 @@ class LeasePromised(Happening, frozen=True, kw_only=True, tag="tenure.lease.prom
         return of_address(self.claim, self.allocation)
 
 
+class LeaseCompacted(Happening, frozen=True, kw_only=True, tag="tenure.lease.compacted"):
+    """A promise of an address that was given back since stood here; `retention_days` let go of it."""
+
+
 class AddressShelved(Happening, frozen=True, kw_only=True, tag="tenure.address.shelved"):
     """Another address replaces this one for a while: it is kept, answers to nobody, and comes back."""
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, make_url
 from sqlalchemy.exc import DBAPIError
 
 from tenure.errors import OutcomeUnknown, StoreUnavailable
-from tenure.model.events import Entry
+from tenure.model.events import Entry, LeaseCompacted
 from tenure.store.interface import Head, Reads, Store
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import BOUND, Clock, Database, Sqlite
@@ -25,6 +25,13 @@ from tenure.store.sql.snapshots import SqlSnapshot
 from tenure.store.sql.turns import ENTRY, SqlTurn, read_head
 
 _MOST_ENTRIES: Final = 10_000
+_COMPACTED: Final = LeaseCompacted()
+_MOST_COMPACTED: Final = 100_000
+_COMPACT: Final = f"""UPDATE ledger SET kind = '{_COMPACTED.kind}', body = '{r.body(_COMPACTED)}',
+ project = NULL, vrf = NULL, address = NULL, claim = NULL, machine = NULL
+ WHERE sequence > ? AND sequence <= ? AND kind = 'tenure.lease.promised' AND time < ? AND NOT EXISTS
+ (SELECT 1 FROM allocations a WHERE a.until IS NULL AND a.vrf = ledger.vrf AND a.address = ledger.address
+ AND a.claim = ledger.claim) RETURNING 1"""
 _DUTY: Final = """INSERT INTO duties (name, owner, term, until) VALUES (?, ?, 1, ?)
  ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until,
  term = CASE WHEN duties.owner = excluded.owner AND duties.until > ? THEN duties.term ELSE duties.term + 1 END
@@ -142,6 +149,16 @@ class SqlStore:
             found = self._fetch(raw, "DELETE FROM idempotency WHERE time < ? RETURNING 1", r.micros(before))
             commit()
         return len(found)
+
+    def compact(self, after: int, limit: int, before: datetime) -> int | None:
+        """Let go of DHCP's promises in a stretch of the ledger, of addresses that were given back since."""
+        end, moment = after + bounded(limit, _MOST_COMPACTED), r.micros(before)
+        with self._writing() as (connection, commit), self._db.translated():
+            raw = connection.connection.driver_connection
+            self._fetch(raw, _COMPACT, after, end, moment)
+            last = self._fetch(raw, "SELECT time FROM ledger WHERE sequence = ?", end)
+            commit()
+        return end if last and last[0][0] < moment else None
 
     def close(self) -> None:
         """Let go of every connection."""
