@@ -258,7 +258,7 @@ def _address(
         standing=held.standing,
         interface=ports.get(port or ""),
         network=networks.get(claim.network, claim.network),
-        name=held.name,
+        name=None if held.standing == "shelved" else held.name,  # it is kept, and in no zone
         lease=claim.project == LEASES,
         claim=claim.id,
     )
