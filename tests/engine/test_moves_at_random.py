@@ -67,7 +67,7 @@ class Site:
 
     def _ip(self) -> str:
         held = [a.ip for a in self.world.tables.open("allocations")]
-        return self.chance.choice([*held, "10.0.0.20"])
+        return str(self.chance.choice([*held, "10.0.0.20"]))
 
     def _mac(self) -> str:
         return self.chance.choice(MACS)
@@ -90,7 +90,7 @@ class Site:
             {"interface": self._mac()}, {"machine": f"m{self.chance.randrange(3)}"},
             {"address": f"10.0.0.{self.chance.randrange(1, 28)}"}, {"claim": self.chance.choice([*claims, "none"])},
         ])  # fmt: skip
-        dns = self.chance.choice([None, "now", "when_acked"])
+        dns: Any = self.chance.choice([None, "now", "when_acked"])
         self.world.do(u.ReassignAddress(vrf=VRF, ip=self._ip(), on_override=self._how(), dns=dns, **to))
 
     def _rename(self) -> None:

@@ -37,7 +37,9 @@ class Promises:
 
     def remember(self, mac: str, lease: Lease, mark: int) -> None:
         """Keep a lease that was granted to `mac`, unless it was forgotten since `mark` or promises nothing."""
-        concerned = [lease.address, (mac, lease.subnet), *([lease.subnet] if lease.dynamic else [])]
+        concerned: list[int | str | tuple[str, str]] = [lease.address, (mac, lease.subnet)]
+        if lease.dynamic:
+            concerned.append(lease.subnet)
         forgotten = max(self._forgotten.get(what, self._floor) for what in concerned)
         if lease.held_until is None or forgotten > mark:
             return
