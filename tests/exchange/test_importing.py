@@ -52,6 +52,34 @@ def test_the_example_site_is_imported_once(bare: Site) -> None:
     assert again.there == {"site": 1, "rack": 3, "host": 36, "network": 6, "subnet": 12, "range": 4, "machine": 200}
 
 
+def test_machines_with_all_that_can_be_said_of_them_are_imported_once(site: Site) -> None:
+    port = '{ mac = "52:54:00:00:00:01", name = "eth0", network = "prod", boot = true, allocate = "always" }'
+    text = f"""
+        [[networks]]
+        name = "lab"
+        allocate_on = "deploy"
+        harvest_after = 86400
+        tags = ["b", "a"]
+        custom = {{ owner = "alice" }}
+        [[machines]]
+        name = "node-1"
+        harvest = "never"
+        interfaces = [{port}]
+        tags = ["gpu"]
+        custom = {{ height = 2 }}
+        """
+    _import(site, site_file.read("s.toml", text))
+    made = site.get("/v1/machines/node-1")
+    assert (made["state"], made["harvest"], made["tags"], made["custom"]) == ("new", "never", ["gpu"], {"height": 2})
+    assert made["interfaces"][0]["allocate"] == "always"
+    network = site.get("/v1/networks/lab")
+    assert (network["allocate_on"], network["harvest_after"], network["tags"]) == ("deploy", 86400, ["a", "b"])
+    again = _import(site, site_file.read("s.toml", text))
+    assert (again.items, again.notes) == ([], [])
+    other = _import(site, site_file.read("s.toml", text.replace("00:00:01", "00:00:02")))
+    assert ["interfaces" in note for note in other.notes] == [True]
+
+
 def test_rows_without_a_subnet_go_to_the_longest_match(site: Site) -> None:
     site.post("/v1/networks/prod/subnets", {"cidr": "10.0.3.128/25"})
     _import(site, _csv("ip,hostname,host\n10.0.3.9,a,compute-7\n10.0.3.200,b,\n"))

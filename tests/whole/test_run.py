@@ -48,10 +48,12 @@ class Running(Process):
 
 def _check_lines(running: Running) -> str:
     """Paste each line; the address that the first one gave."""
-    allocate, forward, reverse, curl = running.lines
+    allocate, forward, reverse, machines, curl = running.lines
     ip = running.typed(allocate).partition("/")[0]
     assert running.typed(forward).split() == [ip]
     assert running.typed(reverse).split() == ["hello.prod.example."]
+    listed = running.typed(machines)
+    assert [listed.count(f" {state} ") for state in ("deployed", "ready", "new")] == [2, 2, 2]
     assert json.loads(running.typed(curl))["v4"]["in_use"] == 121
     return ip
 

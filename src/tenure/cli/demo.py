@@ -23,7 +23,9 @@ from tenure.errors import TenureError
 
 app = Typer()
 
-FILES: Final = ("site.toml", "machines.csv", "hosts", "dnsmasq.conf")
+FILES: Final = ("site.toml", "machines.csv", "hosts", "dnsmasq.conf", "servers.toml")
+_READY: Final = ("front-1", "front-2", "front-3", "front-4")
+_DEPLOYED: Final = ("front-1", "front-2")
 _PR_SET_PDEATHSIG: Final = 1
 _PATIENCE: Final = 15.0
 """Seconds that the service has to end."""
@@ -77,11 +79,12 @@ def lines(told: dict[str, str], directory: Path) -> list[str]:
         f"  The admin token:            {data}/admin-token",
         f"  DHCP:                       {told['dhcp']}",
         "",
-        "  An address near a host, its name and its pointer in DNS, and what is left:",
+        "  An address near a host, its name and its pointer in DNS, servers and what they hold, and what is left:",
         "",
         f"    {tenure} allocate prod --host compute-203 --hostname hello --handle hello{where}",
         f"    {dig} hello.prod.example. A",
         f"    {dig} -x $({dig} hello.prod.example. A)",
+        f"    {tenure} machine list --tag front{where}",
         f'    curl -sS -H "Authorization: Bearer $(cat {data}/admin-token)" {told["api"]}/v1/networks/prod/capacity',
         "",
         "  Ctrl-C stops it.",
@@ -155,7 +158,19 @@ def _furnish(url: str, directory: Path) -> None:
             print("The data that is there is served.", flush=True)
             return
         made = _imported(client, [sample() / name for name in FILES])
+        _live(client)
         print(f"A sample site was imported: {made}.", flush=True)
+
+
+def _live(client: Client) -> None:
+    """Some of its servers are deployed, one of them with an address that was reserved; others are ready, or new."""
+    machines = client.machines
+    for name in _READY:
+        machines.step(name, "ready")
+    client.claims.create(network="edge", handle="front:vip", purpose="the next release")
+    machines.step(_DEPLOYED[0], "deploy", {"from": "front:vip"})
+    for name in _DEPLOYED[1:]:
+        machines.step(name, "deploy")
 
 
 def _imported(client: Client, files: list[Path]) -> str:

@@ -353,5 +353,9 @@ def _differs(there: Any, said: Any) -> bool:
     if isinstance(there, dict) and isinstance(said, dict):
         return any(_differs(there.get(name), value) for name, value in said.items())
     if isinstance(there, list) and isinstance(said, list):
+        if len(there) != len(said):
+            return True
+        if any(isinstance(each, dict) for each in said):  # interfaces, of which more is known than was said
+            return not all(any(not _differs(known, each) for known in there) for each in said)
         return sorted(map(str, there)) != sorted(map(str, said))
     return bool(str(there).rstrip(".") != str(said).rstrip("."))
