@@ -37,7 +37,7 @@ from tenure.errors import Conflict, InvalidValue, TenureError
 from tenure.model import events as e
 from tenure.model.addressing import Network
 from tenure.model.answers import Displaced, MachineWithInterfaces
-from tenure.model.holding import MACHINES, Allocation, Claim
+from tenure.model.holding import LEASES, MACHINES, Allocation, Claim
 from tenure.model.machines import Interface, Machine
 from tenure.model.policy import AllocateOn, MachineState
 from tenure.model.uses import (
@@ -247,9 +247,9 @@ def _told(draft: Draft, machine: Machine, displaced: tuple[Displaced, ...] = ())
 
 
 def _claims(draft: Draft, machine: Machine) -> list[Claim]:
-    """A machine's open claims, what came first before what displaced it."""
+    """A machine's open claims, what came first before what displaced it; dynamic leases last."""
     claims = [draft.facts.claims[claim] for claim in draft.facts.claimed.get(machine.id, ())]
-    return sorted(claims, key=lambda claim: (claim.since, claim.handle, claim.id))
+    return sorted(claims, key=lambda claim: (claim.project == LEASES, claim.since, claim.handle, claim.id))
 
 
 def _interfaces(draft: Draft, machine: Machine) -> list[Interface]:
