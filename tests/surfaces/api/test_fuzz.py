@@ -74,9 +74,17 @@ def _body(operation: Any) -> st.SearchStrategy[Any]:
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     if content is None:
         return st.none()
-    schema = described()["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
-    fields = st.dictionaries(st.sampled_from(sorted(schema["properties"])), values, max_size=4)
-    return st.one_of(fields.map(lambda changed: {**content["example"], **changed}), values)
+    if content["schema"].get("type") == "array":
+        (example,) = content["example"]
+        return st.one_of(st.lists(_changed(content["schema"]["items"], example), max_size=3), values)
+    return st.one_of(_changed(content["schema"], content["example"]), values)
+
+
+def _changed(reference: Any, example: Any) -> st.SearchStrategy[Any]:
+    """An example with other values in some fields."""
+    schema = described()["components"]["schemas"][reference["$ref"].rpartition("/")[2]]
+    fields = st.dictionaries(st.sampled_from(sorted(schema["properties"])), _values(_names()), max_size=4)
+    return fields.map(lambda changed: {**example, **changed})
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,10 @@ from tenure.model.uses import ChangeClaim, ClaimAddresses, ReleaseClaim
 from tenure.naming.hostnames import parse_hostname
 from tenure.net.addresses import parse_address
 from tenure.net.identifiers import parse_mac
-from tenure.store.interface import Page, Reads, Seen, Users
+from tenure.store.interface import Page, Reads, Users
+from tenure.surfaces.api import holders
 from tenure.surfaces.api.inventory import found, location_id, machine_id, network_id
+from tenure.surfaces.api.memory import Names
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
 from tenure.surfaces.api.schemas import (
     AddressText,
@@ -247,8 +249,10 @@ async def shown(asked: Asked, holdings: list[Holding]) -> list[ClaimOut]:
         networks={h.claim.network for h in holdings},
         locations={place for h in holdings for place in (h.claim.host, h.claim.leaving) if place is not None},
     )
-    users = await _users(asked, [h.claim for h in holdings if not _is_as_asked(h)])
-    return [_shown(holding, names.networks, names.locations, users) for holding in holdings]
+    users = await holders.users(asked, [h.claim for h in holdings if not _is_as_asked(h)])
+    here = await holders.announcing(asked, [h.claim for h in holdings])
+    announcing = {place: names.locations[place] for place in here}
+    return [_shown(holding, names, announcing, users) for holding in holdings]
 
 
 def _is_as_asked(holding: Holding) -> bool:
@@ -257,30 +261,18 @@ def _is_as_asked(holding: Holding) -> bool:
     return claim.machine is None or (holding.created and claim.request.machine is not None)
 
 
-async def _users(asked: Asked, claims: list[Claim]) -> Users:
-    """The machines and interfaces of claims, as they are called now."""
-    if not claims:
-        return Users({}, {})
-    machines = {claim.machine for claim in claims if claim.machine is not None}
-    interfaces = {claim.interface for claim in claims if claim.interface is not None}
-    seen: Seen[Users] = await asked.backing.read(asked.backing.committed.reads.users, machines, interfaces)
-    return seen.value
-
-
-def _shown(holding: Holding, networks: dict[str, str], locations: dict[str, str], users: Users) -> ClaimOut:
+def _shown(holding: Holding, names: Names, announcing: dict[str, str], users: Users) -> ClaimOut:
     claim = holding.claim
     request = claim.request
     machine, interface = users.machines.get(claim.machine or ""), users.interfaces.get(claim.interface or "")
-    leaving = None if claim.leaving is None else locations.get(claim.leaving)
-    if leaving == claim.leaving:  # it has no name any more: what is gone announces nothing
-        leaving = None
+    leaving = announcing.get(claim.leaving or "")
     return ClaimOut(
         id=claim.id,
         state=state_of(claim),
         handle=claim.handle,
         project=claim.project,
-        network=networks.get(claim.network, claim.network),
-        host=None if claim.host is None else locations.get(claim.host, claim.host),
+        network=names.networks.get(claim.network, claim.network),
+        host=None if claim.host is None else names.locations.get(claim.host, claim.host),
         machine=request.machine if machine is None else machine.name,
         mac=request.mac if interface is None else interface.mac,
         hostname=request.hostname,
