@@ -77,26 +77,30 @@ class Reading:
         packed = self._db.pack(columns, found) * statement.count("{k}")
         return self._db.fetch(self._raw, text, packed)
 
+    def _each(self, columns: str, table: str, condition: str) -> str:
+        """Rows of `table alias` for each key by itself, whatever the planner takes the tables for."""
+        return f"SELECT {columns} FROM {{k}} {self._db.each(table, condition)}"
+
     def _by(self, statement: str, column: str, keys: Iterable[str]) -> list[r.Row]:
         return self._rows(statement, [f"{column} text"], [(key,) for key in keys])
 
     def _machines(self, wanted: Wanted) -> None:
         facts = self._facts
-        ports = "SELECT i.body FROM {k} CROSS JOIN interfaces i WHERE i.until IS NULL AND "
-        self._put("interfaces", map(_interface_of, self._by(ports + "i.mac = k.mac", "mac", wanted.macs)))
+        ports = self._each("i.body", "interfaces i", "i.until IS NULL AND i.mac = k.mac")
+        self._put("interfaces", map(_interface_of, self._by(ports, "mac", wanted.macs)))
         self._interfaces_by_id(wanted.interfaces)
-        machines = "SELECT m.body FROM {k} CROSS JOIN machines m WHERE m.until IS NULL AND "
-        self._put("machines", map(_machine_of, self._by(machines + "m.name = k.name", "name", wanted.machines)))
+        machines = self._each("m.body", "machines m", "m.until IS NULL AND m.name = k.name")
+        self._put("machines", map(_machine_of, self._by(machines, "name", wanted.machines)))
         self._machines_by_id(wanted.machines | {port.machine for port in facts.interfaces.values()})
-        siblings = self._by(ports + "i.machine = k.machine", "machine", facts.machines)
-        self._put("interfaces", map(_interface_of, siblings))
+        siblings = self._each("i.body", "interfaces i", "i.until IS NULL AND i.machine = k.machine")
+        self._put("interfaces", map(_interface_of, self._by(siblings, "machine", facts.machines)))
 
     def _machines_by_id(self, ids: set[str]) -> None:
-        statement = "SELECT m.body FROM {k} CROSS JOIN machines m WHERE m.until IS NULL AND m.id = k.id"
+        statement = self._each("m.body", "machines m", "m.until IS NULL AND m.id = k.id")
         self._put("machines", map(_machine_of, self._by(statement, "id", ids - self._facts.machines.keys())))
 
     def _interfaces_by_id(self, ids: set[str]) -> None:
-        statement = "SELECT i.body FROM {k} CROSS JOIN interfaces i WHERE i.until IS NULL AND i.id = k.id"
+        statement = self._each("i.body", "interfaces i", "i.until IS NULL AND i.id = k.id")
         self._put("interfaces", map(_interface_of, self._by(statement, "id", ids - self._facts.interfaces.keys())))
 
     def _users_of_claims(self) -> None:
@@ -135,18 +139,17 @@ class Reading:
             self._put("tokens", (_token(row[0]) for row in found))
 
     def _claims(self, wanted: Wanted) -> None:
-        claims = f"SELECT {CLAIMS} FROM {{k}} CROSS JOIN claims c WHERE "
-        open_ = self._db.each("claims c", "c.until IS NULL AND c.handle = k.handle AND c.project = k.project")
-        handles = f"SELECT {CLAIMS} FROM {{k}} {open_}"
+        facts = self._facts
+        handles = self._each(CLAIMS, "claims c", "c.until IS NULL AND c.handle = k.handle AND c.project = k.project")
         self._put("claims", map(r.claim_of, self._rows(handles, ["project text", "handle text"], wanted.handles)))
         self._claims_by_id(wanted.claims)
-        at = self._db.each("claims c", "c.until IS NULL AND c.host IS NOT NULL AND c.host = k.host")
-        self._put("claims", map(r.claim_of, self._by(f"SELECT {CLAIMS} FROM {{k}} {at}", "host", wanted.hosts)))
-        pending = claims + "c.until IS NULL AND c.bound IS NULL AND c.interface IS NOT NULL AND c.interface = k.port"
-        self._put("claims", map(r.claim_of, self._by(pending, "port", self._facts.interfaces)))
-        held = claims + "c.until IS NULL AND c.machine IS NOT NULL AND c.machine = k.machine"
-        named = wanted.machines | self._facts.machines.keys()
-        self._put("claims", map(r.claim_of, self._by(held, "machine", named)))
+        at = self._each(CLAIMS, "claims c", "c.until IS NULL AND c.host IS NOT NULL AND c.host = k.host")
+        self._put("claims", map(r.claim_of, self._by(at, "host", wanted.hosts)))
+        pending = "c.until IS NULL AND c.bound IS NULL AND c.interface IS NOT NULL AND c.interface = k.port"
+        waits = self._each(CLAIMS, "claims c", pending)
+        self._put("claims", map(r.claim_of, self._by(waits, "port", facts.interfaces)))
+        held = self._each(CLAIMS, "claims c", "c.until IS NULL AND c.machine IS NOT NULL AND c.machine = k.machine")
+        self._put("claims", map(r.claim_of, self._by(held, "machine", wanted.machines | facts.machines.keys())))
 
     def _claims_due(self, wanted: Wanted) -> None:
         """One statement for each kind of what is due, but one a network that is harvested."""
@@ -167,19 +170,16 @@ class Reading:
 
     def _claims_by_id(self, ids: Iterable[str]) -> None:
         missing = [id_ for id_ in ids if id_ not in self._facts.claims]
-        statement = f"SELECT {CLAIMS} FROM {{k}} {self._db.each('claims c', 'c.id = k.id')}"
+        statement = self._each(CLAIMS, "claims c", "c.id = k.id")
         self._put("claims", map(r.claim_of, self._by(statement, "id", missing)))
 
     def _allocations(self, wanted: Wanted) -> None:
         facts = self._facts
-        held = f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a WHERE a.until IS NULL AND "
-        self._by_addresses(held, wanted.addresses)
+        self._by_addresses(wanted.addresses)
         named = self._held("a.hostname IS NOT NULL AND a.hostname = k.name")
         self._put("allocations", map(r.allocation_of, self._by(named, "name", self._hostnames(wanted))))
-        worn = (
-            f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN attachments x CROSS JOIN allocations a"
-            " WHERE x.interface = k.port AND x.until IS NULL AND a.id = x.allocation AND a.until IS NULL"
-        )
+        used = "SELECT x.allocation FROM attachments x WHERE x.until IS NULL AND x.interface = k.port"
+        worn = self._held(f"a.id IN ({used})")
         self._put("allocations", map(r.allocation_of, self._by(worn, "port", facts.interfaces)))
 
     def _allocations_due(self, wanted: Wanted) -> None:
@@ -195,22 +195,25 @@ class Reading:
         facts = self._facts
         self._claims_by_id({held.claim for held in facts.allocations.values()})
         found = list(facts.claims)
-        self._put("allocations", map(r.allocation_of, self._by(self._held("a.claim = k.claim"), "claim", found)))
+        self._held_by(found)
         behind = self._held("a.behind IS NOT NULL AND a.behind = k.claim")
         self._put("allocations", map(r.allocation_of, self._by(behind, "claim", found)))
         named = {id_ for held in facts.allocations.values() for id_ in (held.claim, held.behind, held.lender)}
         others = {id_ for id_ in named if id_ is not None and id_ not in facts.claims}
         self._claims_by_id(others)
-        self._put("allocations", map(r.allocation_of, self._by(self._held("a.claim = k.claim"), "claim", others)))
+        self._held_by(others)
         self._users_of_claims()
-        attached = f"SELECT {_ATTACHMENTS} FROM {{k}} CROSS JOIN attachments x WHERE x.until IS NULL AND "
-        worn = self._by(attached + "x.allocation = k.allocation", "allocation", facts.allocations)
+        attached = self._each(_ATTACHMENTS, "attachments x", "x.until IS NULL AND x.allocation = k.allocation")
+        worn = self._by(attached, "allocation", facts.allocations)
         self._put("attachments", map(r.attachment_of, worn))
 
+    def _held_by(self, claims: Iterable[str]) -> None:
+        """Open allocations of claims. The condition is so spelt that no other index seems to help."""
+        held = self._each(ALLOCATIONS, "allocations a", "a.claim = k.claim AND coalesce(a.until, 0) = 0")
+        self._put("allocations", map(r.allocation_of, self._by(held, "claim", claims)))
+
     def _observations(self, addresses: set[tuple[str, str]]) -> None:
-        statement = (
-            f"SELECT {_OBSERVATIONS} FROM {{k}} CROSS JOIN observations o WHERE o.vrf = k.vrf AND o.address = k.address"
-        )
+        statement = self._each(_OBSERVATIONS, "observations o", "o.vrf = k.vrf AND o.address = k.address")
         keys = [(vrf, r.packed(ip)) for vrf, ip in addresses]
         found = self._rows(statement, ["vrf text", "address bytea"], keys)
         self._put("observations", map(r.observation_of, found))
@@ -225,18 +228,16 @@ class Reading:
 
     def _held(self, condition: str) -> str:
         """Open allocations of each key."""
-        return f"SELECT {ALLOCATIONS} FROM {{k}} {self._db.each('allocations a', 'a.until IS NULL AND ' + condition)}"
+        return self._each(ALLOCATIONS, "allocations a", f"a.until IS NULL AND {condition}")
 
-    def _by_addresses(self, held: str, addresses: set[tuple[str, str]]) -> None:
+    def _by_addresses(self, addresses: set[tuple[str, str]]) -> None:
         """Open ones, and the latest of those that rest."""
         columns = ["vrf text", "address bytea"]
         keys = [(vrf, r.packed(ip)) for vrf, ip in addresses]
         here = "a.vrf = k.vrf AND a.address = k.address"
-        self._put("allocations", map(r.allocation_of, self._rows(held + here, columns, keys)))
-        resting = (
-            f"SELECT {ALLOCATIONS} FROM {{k}} CROSS JOIN allocations a"
-            f" WHERE a.until IS NOT NULL AND {here} AND a.cooling_until > {self._now:d} ORDER BY a.until"
-        )
+        self._put("allocations", map(r.allocation_of, self._rows(self._held(here), columns, keys)))
+        rests = f"a.until IS NOT NULL AND {here} AND a.cooling_until > {self._now:d}"
+        resting = self._each(ALLOCATIONS, "allocations a", rests) + " ORDER BY a.until"
         latest = {(row[2], row[4]): row for row in self._rows(resting, columns, keys)}
         self._put("allocations", map(r.allocation_of, latest.values()))
 
