@@ -285,14 +285,17 @@ def test_every_read_by_key_uses_an_index(path: Path, open_store: OpenStore) -> N
     with db.engine.connect() as connection:
         wanted = Wanted(
             handles={("default", "h")}, claims={"c"}, hostnames={"n"}, addresses={(x.VRF.id, "10.0.0.1")},
-            macs={"52:54:00:00:00:01"}, machines={"m"}, tokens={"t"}, expired=5,
+            macs={"52:54:00:00:00:01"}, machines={"m"}, tokens={"t"}, expired=5, settling=5, expiring=5, naming=5,
+            interfaces={"i"}, hosts={"h"}, last={("dhcp", "h")}, observed={(x.VRF.id, "10.0.0.2")}, queued={"n"},
+            harvest={("n", START, True, 5)}, renumbering={("s", False, START, 5)},
             holders={("network", "n", "", ""), ("machine", "m", "", ""), ("location", "l", "", ""),
                      ("subnet", "s", "", "")},
         )  # fmt: skip
         Reading(db, connection.connection.driver_connection, START).read(wanted)
     assert len(db.steps) > 20
-    whole = {f"SCAN {alias}" for alias in ("c", "a", "x", "i", "m", "t")}
+    whole = {f"SCAN {alias}" for alias in ("c", "a", "x", "i", "m", "t", "o", "l", "n")}
     assert whole.isdisjoint(db.steps)
+    assert "SEARCH c USING INDEX claims_idle (network=? AND idle>? AND idle<?)" in db.steps
 
 
 class Planner(Sqlite):
