@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from tenure.model import events as e
 from tenure.model.holding import Claim
+from tenure.model.machines import Interface, Machine
 from tenure.model.topology import Location
+from tenure.store.reads import Extent
 from tenure.testing import ledgers as x
 from tenure.testing.ledgers import START, Scribe
 from tenure.testing.store_contract import StoreFixtures
@@ -111,6 +113,44 @@ class MovesContract(StoreFixtures):
         assert [h.claim.id for h in at[rack.id].holdings] == [one.id for one in claims[1:21]]
         subnet = reads.remaining(subnet=x.SUBNET.id).value
         assert (subnet.total, [a.ip for a in subnet.holdings[0].addresses]) == (24, ["10.0.0.6"])
+
+    def test_what_a_deletion_would_take_along_is_counted(self, site: Scribe) -> None:
+        rack = Location(x.ident(700), "r1", "rack")
+        site.write(e.LocationCreated(location=rack), e.LocationCreated(location=Location(OLD, "h1", "host", rack.id)))
+        for n in range(1, 26):
+            one = x.claim(n, host=OLD if n > 20 else None)
+            hostname = f"vm-{n}" if n % 2 else None
+            held = x.allocation(100 + n, one, f"10.0.0.{n + 4}", hostname=hostname, lease=n == 3)
+            site.write(x.given(one, replace(held, standing="shelved") if n == 5 else held))
+        whole = [site.store.reads.affected(each).value for each in (
+            Extent(subnet=x.SUBNET.id), Extent(network=x.NETWORK.id), Extent(vrf=x.VRF.id)
+        )]  # fmt: skip
+        assert [(a.addresses.total, a.names.total, a.leases.total) for a in whole] == [(24, 12, 1)] * 3
+        assert whole[0].leases.first == ("10.0.0.7",)
+        assert whole[0].names.first[:2] == ("vm-1.prod.example.", "vm-3.prod.example.")
+        ends = (("10.0.0.0", "10.0.0.5"), ("10.0.0.29", "10.0.0.255"))
+        part = site.store.reads.affected(Extent(subnet=x.SUBNET.id, stretches=ends)).value
+        assert part.addresses.first == ("10.0.0.5", "10.0.0.29")
+        assert site.store.reads.affected(Extent(subnet=x.SUBNET.id, stretches=())).value.addresses.total == 0
+        there = site.store.reads.affected(Extent(location=rack.id)).value
+        assert (there.addresses.total, sorted(there.places)) == (5, ["h1", "r1"])
+
+    def test_what_machines_hold_is_by_machine_and_standing(self, site: Scribe) -> None:
+        machines = [Machine(x.ident(900 + n), f"m-{n}") for n in range(3)]
+        ports = [Interface(x.ident(950 + n), machines[n].id, f"52:54:00:00:00:0{n}") for n in range(2)]
+        site.write(*(e.MachineCreated(machine=each) for each in machines))
+        site.write(*(e.InterfaceCreated(interface=each) for each in ports))
+        for n, (standing, machine, port) in enumerate(
+            (("shelved", 0, 0), ("primary", 0, 0), ("primary", 2, None), ("alias", 0, None), ("primary", None, 1))
+        ):
+            one = x.claim(n + 1, machine=None if machine is None else machines[machine].id)
+            held = x.allocation(100 + n, one, f"10.0.0.{n + 5}", standing=standing)
+            site.write(x.given(one, held, None if port is None else ports[port].id))
+        found = site.store.reads.on_machines([each.id for each in machines])
+        ips = {machine: [known.allocation.ip for known in held] for machine, held in found.items()}
+        wanted = (["10.0.0.6", "10.0.0.8", "10.0.0.5"], ["10.0.0.9"], ["10.0.0.7"])
+        assert ips == {machine.id: held for machine, held in zip(machines, wanted, strict=True)}
+        assert site.store.reads.on_machines([]) == {}
 
     def test_what_still_leaves_a_place_is_shown_until_it_settles(self, site: Scribe) -> None:
         racks = [Location(x.ident(700 + n), f"r{n}", "rack") for n in range(3)]
