@@ -47,7 +47,8 @@ class Due:
         """Claims that wait in order, the oldest of each network. Cost: linear in all that wait."""
         waiting = "c.until IS NULL AND c.bound IS NULL AND c.queued IS NOT NULL AND c.network = k.network"
         statement = (
-            f"SELECT {', '.join(r.CLAIM)} FROM (SELECT c.*, row_number() OVER (PARTITION BY c.network ORDER BY c.since, c.id)"
+            f"SELECT {', '.join(r.CLAIM)} FROM (SELECT c.*, row_number() OVER"
+            " (PARTITION BY c.network ORDER BY c.since, c.id)"
             f" AS place FROM {self._db.keys('network text')} {self._db.each('claims c', waiting)}) AS queues"
             f" WHERE place <= {MOST_QUEUED} ORDER BY network, place"
         )

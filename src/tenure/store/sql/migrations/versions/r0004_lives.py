@@ -1,6 +1,7 @@
 """Where machines are in their lives, how claims are kept and when they end, where addresses stand, what was seen.
 
-Nothing that was there before has any of it: what is new is null, but for the state in which a machine's kind begins.
+Nothing that was there before has any of it: what is new is null, but for the state in which a machine's kind begins,
+and for claims that were asked for as static, which are so from now on.
 """
 
 from typing import Any, Final
@@ -55,12 +56,24 @@ def upgrade() -> None:
         for words in columns:
             op.add_column(table, _column(words + "?"))
     op.execute("UPDATE machines SET state = CASE kind WHEN 'managed' THEN 'new' WHEN 'instance' THEN 'ready' END")
+    _static()
     _observations()
     _labels()
     op.drop_index("claims_last", "claims")
     for name, table, names, condition, unique in _INDEXES:
         where = sa.text(condition)
         op.create_index(name, table, names.split(), unique=unique, postgresql_where=where, sqlite_where=where)
+
+
+def _static() -> None:
+    """A claim says itself that it is static; in the ledger, too. A quote inside JSON text is written `\\"`."""
+    asked = r"""'%"static"\:true%'"""
+    op.execute(f"UPDATE claims SET static = true WHERE request LIKE {asked}")
+    said = {
+        "sqlite": "json_set(body, '$.claim.static', json('true'))",
+        "postgresql": r"CAST(jsonb_set(CAST(body AS jsonb), '{claim,static}', 'true') AS text)",
+    }
+    op.execute(f"UPDATE ledger SET body = {said[op.get_bind().dialect.name]} WHERE body LIKE {asked}")
 
 
 def _observations() -> None:
