@@ -26,7 +26,7 @@ from tenure.store.interface import Batch, Store
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import BOUND, Database
 from tenure.store.sql.store import SqlStore, database
-from tenure.store.sql.tables import OF_MACHINES
+from tenure.store.sql.tables import OF_CLAIMS, OF_MACHINES
 from tenure.testing import ledgers as x
 
 EVENTS: Final = 1_000_000
@@ -155,11 +155,10 @@ class Driver:
             ),
             ("SELECT until, cooling_until FROM allocations WHERE id = ?", (held,)),
             (
-                "SELECT body FROM ledger WHERE address IS NULL AND claim IS NOT NULL AND claim = ? AND sequence <= ?"
-                " ORDER BY sequence",
+                f"SELECT body FROM ledger WHERE {OF_CLAIMS} AND claim = ? AND sequence <= ? ORDER BY sequence",
                 (x.ident(number), sequence),
             ),
-            ("SELECT interface, since, until FROM attachments WHERE allocation = ?", (held,)),
+            ("SELECT interface, since, until FROM attachments WHERE until IS NOT NULL AND allocation = ?", (held,)),
             ("SELECT body FROM interfaces WHERE id = ?", (port,)),
             (
                 f"SELECT body FROM ledger WHERE {OF_MACHINES} AND machine = ? AND sequence <= ? ORDER BY sequence",

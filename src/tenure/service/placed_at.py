@@ -6,7 +6,7 @@ from typing import Final
 
 from tenure.errors import NotFound
 from tenure.model.events import (
-    AddressMoved,
+    AddressAliased,
     AddressRestored,
     AddressShelved,
     ClaimRebound,
@@ -32,7 +32,7 @@ _NOUNS: Final = tuple(
     for done in verbs
 )
 _MOVES: Final = ("tenure.claim.rebound", "tenure.claim.settled")
-_STANDING: Final = ("tenure.address.shelved", "tenure.address.restored", "tenure.address.moved")
+_STANDING: Final = ("tenure.address.shelved", "tenure.address.aliased", "tenure.address.restored")
 
 
 def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
@@ -54,11 +54,13 @@ def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
             raise _too_early(store)
         placed = Placed()
         moves = _Moves()
-        for entry in _entries(store, 0, sequence, _NOUNS + _MOVES + _STANDING):
-            if not moves.take(entry.event):
-                placed.take(entry.event)
-        for entry in _entries(store, sequence, end, _MOVES[:1]):
-            assert isinstance(entry.event, ClaimRebound)
+        for entry in _entries(store, 0, sequence, _NOUNS + _MOVES):
+            event = entry.event
+            if isinstance(event, ClaimRebound | ClaimSettled):
+                moves.take(event)
+            else:
+                placed.take(event)
+        for entry in _entries(store, sequence, end, _MOVES[:1] + _STANDING):
             moves.take_later(entry.event)
         for held in snapshot.held_at(when):
             moves.use(placed, held)
@@ -67,45 +69,37 @@ def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
 
 
 class _Moves:
-    """Where claims were, by what is known of their moves before and after; and which addresses were shelved."""
+    """Where claims were, and which addresses were shelved, by what is known of both before and after."""
 
     def __init__(self) -> None:
         self._hosts: dict[str, str | None] = {}
         self._leaving: dict[str, str] = {}
         self._kept: dict[str, list[tuple[str, int]]] = {}
-        self._shelved: set[str] = set()
+        self._shelved: dict[str, bool] = {}
 
-    def take(self, event: Event) -> bool:
-        """Whether it is a move, the end of its hand-over, or a change of standing; not after the time."""
-        match event:
-            case ClaimRebound() | ClaimSettled():
-                self._take_move(event)
-            case AddressShelved():
-                self._shelved.add(event.allocation.id)
-            case AddressRestored():
-                self._shelved.discard(event.allocation.id)
-            case AddressMoved():
-                self._shelved.update([event.allocation.id] if event.allocation.standing == "shelved" else [])
-            case _:
-                return False
-        return True
-
-    def _take_move(self, event: ClaimRebound | ClaimSettled) -> None:
+    def take(self, event: ClaimRebound | ClaimSettled) -> None:
+        """A move, or the end of its hand-over, not after the time."""
         claim = event.claim
         self._hosts[claim.id] = claim.host
         self._leaving.pop(claim.id, None)
         if claim.leaving is not None:
             self._leaving[claim.id] = claim.leaving
 
-    def take_later(self, event: ClaimRebound) -> None:
-        """A move after the time; of several the first says where the claim was."""
-        self._hosts.setdefault(event.claim.id, event.before)
+    def take_later(self, event: Event) -> None:
+        """A move or another standing after the time; of several the first says what was before."""
+        match event:
+            case ClaimRebound():
+                self._hosts.setdefault(event.claim.id, event.before)
+            case AddressShelved() | AddressAliased():
+                self._shelved.setdefault(event.allocation.id, False)
+            case AddressRestored():
+                self._shelved.setdefault(event.allocation.id, event.before == "shelved")
 
     def use(self, placed: Placed, held: HeldThen) -> None:
         """Note an address that was held then, if it has a route of its own."""
         host = self._hosts.get(held.claim, held.host)
         area = placed.area_of(held.subnet)
-        if host is None or area is None or held.allocation in self._shelved:
+        if host is None or area is None or self._shelved.get(held.allocation, held.shelved):
             return
         if held.claim in self._leaving:
             self._kept.setdefault(held.claim, []).append((held.subnet, held.number))

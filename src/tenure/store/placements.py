@@ -27,13 +27,14 @@ class HandedOver(NamedTuple):
 
 
 class HeldThen(NamedTuple):
-    """An address that was held at some time, and the host of its claim now, or at its end."""
+    """An address that was held at some time; the host of its claim and whether it is shelved are those of now."""
 
     subnet: str
     number: int
     claim: str
     host: str | None
     allocation: str
+    shelved: bool
 
 
 class Stranger(NamedTuple):

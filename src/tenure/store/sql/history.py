@@ -83,14 +83,15 @@ class _Holders:
     """Who held the address, from which place on.
 
     Attributes:
-        claims: The entries about claims as a whole that were made while they held it.
+        claims: The entries about claims as a whole that were made while they held it. (One about another address of
+            a claim changes the claim all the same.)
     """
 
     def __init__(self, moments: Sequence[Moment], claims: Sequence[Entry]) -> None:
         self.claims: list[Entry] = []
         self._moments: list[Moment] = []
         said: list[Moment | Entry] = [*moments, *claims]
-        for each in sorted(said, key=_place):
+        for each in sorted(said, key=_place):  # an entry about the address itself is there as a moment, first
             self._take(each)
         self._places = [moment.place.sequence for moment in self._moments]
 
@@ -101,8 +102,9 @@ class _Holders:
         event: Any = said.event
         held = self._moments[-1] if self._moments else None
         if held is not None and held.claim.id == event.claim.id and held.allocation.until is None:
-            self.claims.append(said)
             self._moments.append(after(held, said))
+            if event.subject().ip is None:
+                self.claims.append(said)
 
     def at(self, entry: Entry) -> Moment | None:
         """Who held it after an entry; the entry that ends it still says who had it."""

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tenure.model.addressing import Network, Subnet
 from tenure.model.answers import HeldAddress, Holding, MachineWithInterfaces
-from tenure.model.holding import Allocation, Claim
+from tenure.model.holding import Allocation, Attachment, Claim
 from tenure.model.machines import Interface, Machine
 from tenure.model.policy import STANDINGS
 from tenure.store.interface import KnownAddress
@@ -18,6 +18,7 @@ from tenure.store.sql import tables as t
 from tenure.store.sql.pages import Snapshot
 
 CLAIM = [t.claims.c[name] for name in r.CLAIM]
+ATTACHMENT = [t.attachments.c[name] for name in r.ATTACHMENT]
 ALLOCATION = [t.allocations.c[name] for name in r.ALLOCATION]
 
 _subnet = msgspec.json.Decoder(Subnet).decode
@@ -112,19 +113,22 @@ def interfaces_by_id(at: Snapshot, ids: Iterable[str]) -> dict[str, Interface]:
 
 def _attached(at: Snapshot, allocations: Sequence[Allocation]) -> dict[str, list[Interface]]:
     """Interfaces by allocation: those attached now, or where it was released, those attached to its end."""
-    x, i = t.attachments.c, t.interfaces.c
-    ends = {a.id: r.maybe_micros(a.until) for a in allocations}
-    query = (
-        select(x.allocation, x.until, i.body)
-        .join_from(t.attachments, t.interfaces, i.id == x.interface)
-        .where(x.allocation.in_(list(ends)))
-        .order_by(x.number)
-    )
+    ends = {a.id: a.until for a in allocations}
+    ports = attachments(at, ends)
+    interfaces = interfaces_by_id(at, {port.interface for port in ports})
     found: dict[str, list[Interface]] = {}
-    for allocation, until, body in at.all(query):
-        if until == ends[allocation]:
-            found.setdefault(allocation, []).append(_interface(body))
+    for port in ports:
+        if port.until == ends[port.allocation]:
+            found.setdefault(port.allocation, []).append(interfaces[port.interface])
     return found
+
+
+def attachments(at: Snapshot, allocations: Iterable[str]) -> list[Attachment]:
+    """Which interfaces use allocations, or used them, oldest first; open ones and others have an index each."""
+    c = t.attachments.c
+    here = select(c.number, *ATTACHMENT).where(c.allocation.in_(sorted(allocations)))
+    rows = [*at.all(here.where(c.until.is_(None))), *at.all(here.where(c.until.is_not(None)))]
+    return [r.attachment_of(row[1:]) for row in sorted(rows, key=lambda row: row[0])]
 
 
 def with_interfaces(at: Snapshot, machines: Sequence[Machine]) -> list[MachineWithInterfaces]:

@@ -22,14 +22,13 @@ from tenure.model.machines import Interface, Machine
 from tenure.store.reads import KnownAddress
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
-from tenure.store.sql.joins import held_addresses, interfaces_by_id
+from tenure.store.sql.joins import attachments, held_addresses, interfaces_by_id
 from tenure.store.sql.pages import Snapshot
 
 V = TypeVar("V")
 
 ENTRY: Final = [t.ledger.c[name] for name in r.ENTRY]
 _OBSERVED: Final = "tenure.address.observed"
-_ATTACHMENT: Final = [t.attachments.c[name] for name in r.ATTACHMENT]
 
 
 class Place(NamedTuple):
@@ -141,9 +140,8 @@ def about_address(vrf: str, address: bytes) -> ColumnElement[bool]:
 
 
 def about_claims(claims: Iterable[str]) -> ColumnElement[bool]:
-    """Entries about claims as a whole."""
-    c = t.ledger.c
-    return and_(c.address.is_(None), c.claim.is_not(None), c.claim.in_(sorted(claims)))
+    """Entries that change claims: about them as a whole, or about where one of their addresses is."""
+    return and_(text(t.OF_CLAIMS), t.ledger.c.claim.in_(sorted(claims)))
 
 
 def last_holding(at: Snapshot, vrf: str, address: bytes, sequence: int) -> Moment | None:
@@ -211,7 +209,7 @@ def _known_then(at: Snapshot, said: Sequence[Moment], place: Place) -> list[Know
 
 
 def followed(at: Snapshot, said: Sequence[Moment], last: int) -> list[Moment]:
-    """With what was said of the claims as a whole since."""
+    """With what was said of the claims since."""
     c = t.ledger.c
     first = min((moment.place.sequence for moment in said), default=0)
     query = select(*ENTRY).where(about_claims({moment.claim.id for moment in said}), c.sequence > first)
@@ -223,7 +221,7 @@ def followed(at: Snapshot, said: Sequence[Moment], last: int) -> list[Moment]:
 
 
 def after(moment: Moment, entry: Entry) -> Moment:
-    """What an entry about a claim as a whole makes of one of its allocations; an earlier one nothing."""
+    """What an entry that changes a claim makes of one of its allocations; an earlier one nothing."""
     event: Any = entry.event
     allocation = moment.allocation
     if entry.sequence < moment.place.sequence:
@@ -235,10 +233,8 @@ def after(moment: Moment, entry: Entry) -> Moment:
 
 
 def _ports(at: Snapshot, allocations: Iterable[str]) -> dict[str, list[Attachment]]:
-    c = t.attachments.c
-    query = select(*_ATTACHMENT).where(c.allocation.in_(sorted(allocations))).order_by(c.number)
     found: dict[str, list[Attachment]] = {}
-    for port in map(r.attachment_of, at.all(query)):
+    for port in attachments(at, allocations):
         found.setdefault(port.allocation, []).append(port)
     return found
 

@@ -87,11 +87,12 @@ class SqlSnapshot:
     def held_at(self, time: datetime) -> Iterator[HeldThen]:
         """Allocations, no leases, that were open at a time."""
         statement = (
-            "SELECT a.subnet, a.address, a.claim, c.host, a.id FROM allocations AS a JOIN claims AS c ON c.id = a.claim"
+            f"SELECT a.subnet, a.address, a.claim, c.host, a.id, NOT {_UNSHELVED}"
+            " FROM allocations AS a JOIN claims AS c ON c.id = a.claim"
             " WHERE a.since <= ? AND (a.until IS NULL OR a.until > ?) AND NOT a.lease"
         )
-        for subnet, address, claim, host, id_ in self._stream(statement, r.micros(time), r.micros(time)):
-            yield HeldThen(subnet, int.from_bytes(address, "big"), claim, host, id_)
+        for subnet, address, claim, host, id_, shelved in self._stream(statement, r.micros(time), r.micros(time)):
+            yield HeldThen(subnet, int.from_bytes(address, "big"), claim, host, id_, bool(shelved))
 
     def strays(self, now: datetime) -> Iterator[Stray]:
         """Closed allocations of closed subnets that still rest after `now`."""

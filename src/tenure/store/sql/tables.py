@@ -23,12 +23,19 @@ from sqlalchemy import (
 FORMAT: Final = 4
 """Counts the schema's changes. A node whose number differs from the database's does not write."""
 
+OF_CLAIMS: Final = (
+    "kind IN ('tenure.claim.deferred', 'tenure.claim.bound', 'tenure.claim.rebound', 'tenure.claim.settled',"
+    " 'tenure.claim.released', 'tenure.claim.changed', 'tenure.claim.expiring', 'tenure.address.moved',"
+    " 'tenure.address.attached', 'tenure.address.detached')"
+)
+"""Entries of the ledger that change claims which are there: what an index holds."""
+
 OF_MACHINES: Final = (
     "kind IN ('tenure.machine.created', 'tenure.machine.enlisted', 'tenure.machine.changed',"
     " 'tenure.interface.created', 'tenure.interface.changed')"
 )
 OF_NETWORKS: Final = "kind IN ('tenure.network.created', 'tenure.network.changed')"
-"""Entries of the ledger that say what machines, interfaces and networks are called: what an index holds."""
+"""Entries that say what machines, interfaces and networks are called: what an index holds."""
 
 metadata = MetaData()
 
@@ -99,7 +106,7 @@ ledger = Table(
     _text("zone", null=True),
     _text("body"),
     _where("ledger_address", "address IS NOT NULL", "address", "sequence"),
-    _where("ledger_claim", "address IS NULL AND claim IS NOT NULL", "claim", "sequence"),
+    _where("ledger_claim", OF_CLAIMS, "claim", "sequence"),
     _where("ledger_machine", OF_MACHINES, "machine", "sequence"),
     _where("ledger_network", OF_NETWORKS, "sequence"),
 )

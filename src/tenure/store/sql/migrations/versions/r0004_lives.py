@@ -29,13 +29,18 @@ _COLUMNS: Final = {
     "allocations": ("standing text", "behind text", "replaces text", "named_at long", "more text"),
 }  # fmt: skip
 
+_CLAIMS: Final = (
+    "kind IN ('tenure.claim.deferred', 'tenure.claim.bound', 'tenure.claim.rebound', 'tenure.claim.settled',"
+    " 'tenure.claim.released', 'tenure.claim.changed', 'tenure.claim.expiring', 'tenure.address.moved',"
+    " 'tenure.address.attached', 'tenure.address.detached')"
+)
 _MACHINES: Final = (
     "kind IN ('tenure.machine.created', 'tenure.machine.enlisted', 'tenure.machine.changed',"
     " 'tenure.interface.created', 'tenure.interface.changed')"
 )
 _NETWORKS: Final = "kind IN ('tenure.network.created', 'tenure.network.changed')"
 _INDEXES: Final = (
-    ("ledger_claim", "ledger", "claim sequence", "address IS NULL AND claim IS NOT NULL", False),
+    ("ledger_claim", "ledger", "claim sequence", _CLAIMS, False),
     ("ledger_machine", "ledger", "machine sequence", _MACHINES, False),
     ("ledger_network", "ledger", "sequence", _NETWORKS, False),
     ("claims_last", "claims", "handle until", "until IS NOT NULL AND project IN ('dhcp', 'machine')", False),
