@@ -5,6 +5,7 @@ from one to another: the partial unique indexes see it free before they see it t
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Table, bindparam, insert, update
@@ -97,12 +98,12 @@ _CLAIM_CHANGES: Final = (
     "request text", "revision bigint", "kept text", "harvest text", "expires bigint", "warned boolean",
     "static boolean", "queued boolean", "more text",
 )  # fmt: skip
-_CLAIM_PLACES: Final = tuple(r.CLAIM.index(name) for name in ("id", *names(_CLAIM_CHANGES)))
+_changes_of: Final = itemgetter(*(r.CLAIM.index(name) for name in ("id", *names(_CLAIM_CHANGES))))
 
 
 def _claim_changes(claim: Any) -> r.Row:
-    row = r.claim_row(claim)
-    return tuple(row[place] for place in _CLAIM_PLACES)
+    row: r.Row = _changes_of(r.claim_row(claim))
+    return row
 
 
 def _idle(to: Target, claims: Iterable[Image], machines: Iterable[Image]) -> None:

@@ -57,8 +57,8 @@ class Lent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 _described = msgspec.json.Decoder(Described).decode
 _lent = msgspec.json.Decoder(Lent).decode
-_NOT_DESCRIBED: Final = Described()
-_NOT_LENT: Final = Lent()
+_NO_TERMS: Final = [None] * 7
+_STANDS_ALONE: Final = [None] * 5
 
 
 def micros(time: datetime) -> int:
@@ -141,11 +141,16 @@ def entry_of(row: Sequence[Any]) -> Entry:
         actor=actor,
         source=source,
         request_id=request_id,
-        event=_event_of(sequence, event),
+        event=event_of(sequence, event),
     )
 
 
-def _event_of(sequence: int, text: str) -> Event:
+def event_of(sequence: int, text: str) -> Any:
+    """The event of an entry.
+
+    Raises:
+        ValueError: It is none: the database was damaged, or a later release wrote it.
+    """
     try:
         return _event(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -184,10 +189,9 @@ def claim_of(row: Sequence[Any]) -> Claim:
     """A claim from the columns of `CLAIM`."""
     (
         id_, project, handle, network, host, machine, interface, since, bound, leaving, settles, until, actor, request,
-        revision, kept, harvest, expires, warned, static, _, more,
+        revision, *terms,
     ) = row  # fmt: skip
-    said = _NOT_DESCRIBED if more is None else _described(more)
-    return Claim(
+    claim = Claim(
         id=id_,
         project=project,
         handle=handle,
@@ -203,6 +207,16 @@ def claim_of(row: Sequence[Any]) -> Claim:
         actor=actor,
         request=_request(request),
         revision=revision,
+    )
+    return claim if terms == _NO_TERMS else _on_terms(claim, terms)
+
+
+def _on_terms(claim: Claim, terms: Sequence[Any]) -> Claim:
+    """What few claims have; those without cost no more."""
+    kept, harvest, expires, warned, static, _, more = terms
+    said = Described() if more is None else _described(more)
+    return msgspec.structs.replace(
+        claim,
         kept=kept,
         harvest=harvest or "inherit",
         expires=maybe_time(expires),
@@ -247,12 +261,8 @@ def standing_row(held: Allocation) -> Row:
 
 def allocation_of(row: Sequence[Any]) -> Allocation:
     """An allocation from the columns of `ALLOCATION`."""
-    (
-        id_, claim, vrf, subnet, address, length, since, hostname, block, title, lease, held, until, cooling, standing,
-        behind, replaces, named_at, more,
-    ) = row  # fmt: skip
-    lent = _NOT_LENT if more is None else _lent(more)
-    return Allocation(
+    id_, claim, vrf, subnet, address, length, since, hostname, block, title, lease, held, until, cooling, *stands = row
+    allocation = Allocation(
         id=id_,
         claim=claim,
         vrf=vrf,
@@ -267,6 +277,16 @@ def allocation_of(row: Sequence[Any]) -> Allocation:
         held_until=maybe_time(held),
         until=maybe_time(until),
         cooling_until=maybe_time(cooling),
+    )
+    return allocation if stands == _STANDS_ALONE else _standing(allocation, stands)
+
+
+def _standing(allocation: Allocation, stands: Sequence[Any]) -> Allocation:
+    """What few allocations have."""
+    standing, behind, replaces, named_at, more = stands
+    lent = Lent() if more is None else _lent(more)
+    return msgspec.structs.replace(
+        allocation,
         standing=standing or "primary",
         behind=behind,
         lender=lent.lender,
