@@ -1,12 +1,11 @@
 """Where addresses were used at a time: from the ledger and the rows that were open then."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
 from tenure.errors import NotFound
 from tenure.model.events import (
-    AddressAliased,
     AddressRestored,
     AddressShelved,
     ClaimRebound,
@@ -17,6 +16,7 @@ from tenure.model.events import (
 from tenure.net.addresses import width
 from tenure.service.feed import Source
 from tenure.service.placed import Placed
+from tenure.store.interface import Snapshot
 from tenure.store.placements import HeldThen
 
 _PAGE: Final = 5000
@@ -32,7 +32,7 @@ _NOUNS: Final = tuple(
     for done in verbs
 )
 _MOVES: Final = ("tenure.claim.rebound", "tenure.claim.settled")
-_STANDING: Final = ("tenure.address.shelved", "tenure.address.aliased", "tenure.address.restored")
+_SHELVED: Final = ("tenure.address.shelved", "tenure.address.restored")
 
 
 def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
@@ -54,31 +54,38 @@ def placed_at(store: Source, when: datetime) -> tuple[Placed, int]:
             raise _too_early(store)
         placed = Placed()
         moves = _Moves()
-        for entry in _entries(store, 0, sequence, _NOUNS + _MOVES):
-            event = entry.event
-            if isinstance(event, ClaimRebound | ClaimSettled):
-                moves.take(event)
-            else:
-                placed.take(event)
-        for entry in _entries(store, sequence, end, _MOVES[:1] + _STANDING):
+        for entry in _entries(store, 0, sequence, _NOUNS + _MOVES + _SHELVED):
+            if not moves.take(entry.event):
+                placed.take(entry.event)
+        for entry in _entries(store, sequence, end, _MOVES[:1] + _SHELVED):
             moves.take_later(entry.event)
-        for held in snapshot.held_at(when):
+        for held in moves.unshelved(snapshot, snapshot.held_at(when), sequence):
             moves.use(placed, held)
     moves.hand_over(placed)
     return placed, sequence
 
 
 class _Moves:
-    """Where claims were, and which addresses were shelved, by what is known of both before and after."""
+    """Where claims were, by what is known of their moves before and after; and which addresses ever were shelved."""
 
     def __init__(self) -> None:
         self._hosts: dict[str, str | None] = {}
         self._leaving: dict[str, str] = {}
         self._kept: dict[str, list[tuple[str, int]]] = {}
-        self._shelved: dict[str, bool] = {}
+        self._shelved: set[str] = set()
 
-    def take(self, event: ClaimRebound | ClaimSettled) -> None:
-        """A move, or the end of its hand-over, not after the time."""
+    def take(self, event: Event) -> bool:
+        """Whether it is a move, the end of its hand-over, or about shelves; not after the time."""
+        match event:
+            case ClaimRebound() | ClaimSettled():
+                self._take_move(event)
+            case AddressShelved() | AddressRestored():
+                self._shelved.add(event.allocation.id)
+            case _:
+                return False
+        return True
+
+    def _take_move(self, event: ClaimRebound | ClaimSettled) -> None:
         claim = event.claim
         self._hosts[claim.id] = claim.host
         self._leaving.pop(claim.id, None)
@@ -86,20 +93,29 @@ class _Moves:
             self._leaving[claim.id] = claim.leaving
 
     def take_later(self, event: Event) -> None:
-        """A move or another standing after the time; of several the first says what was before."""
+        """A move after the time, or about shelves; of several moves the first says where the claim was."""
         match event:
             case ClaimRebound():
                 self._hosts.setdefault(event.claim.id, event.before)
-            case AddressShelved() | AddressAliased():
-                self._shelved.setdefault(event.allocation.id, False)
-            case AddressRestored():
-                self._shelved.setdefault(event.allocation.id, event.before == "shelved")
+            case AddressShelved() | AddressRestored():
+                self._shelved.add(event.allocation.id)
+
+    def unshelved(self, snapshot: Snapshot, held: Iterable[HeldThen], sequence: int) -> Iterator[HeldThen]:
+        """What was held, without what was shelved then; of those that ever were, the ledger is asked."""
+        doubtful: dict[str, HeldThen] = {}
+        for each in held:
+            if each.shelved or each.allocation in self._shelved:
+                doubtful[each.allocation] = each
+            else:
+                yield each
+        shelved = snapshot.shelved_at(sequence, doubtful)
+        yield from (each for id_, each in doubtful.items() if id_ not in shelved)
 
     def use(self, placed: Placed, held: HeldThen) -> None:
         """Note an address that was held then, if it has a route of its own."""
         host = self._hosts.get(held.claim, held.host)
         area = placed.area_of(held.subnet)
-        if host is None or area is None or self._shelved.get(held.allocation, held.shelved):
+        if host is None or area is None:
             return
         if held.claim in self._leaving:
             self._kept.setdefault(held.claim, []).append((held.subnet, held.number))

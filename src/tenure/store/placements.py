@@ -3,7 +3,7 @@
 Of addresses that have routes of their own, of those that strangers were seen on, and of what things are found by.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -75,4 +75,8 @@ class Placements(Protocol):
 
     def held_at(self, time: datetime) -> Iterator[HeldThen]:
         """Allocations, no leases, that were open at a time. Cost: linear in all that there ever were."""
+        ...
+
+    def shelved_at(self, sequence: int, allocations: Iterable[str]) -> set[str]:
+        """Which of these allocations, held at a place in the ledger, were shelved there. Cost: one look for each."""
         ...

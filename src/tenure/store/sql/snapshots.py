@@ -94,6 +94,23 @@ class SqlSnapshot:
         for subnet, address, claim, host, id_, shelved in self._stream(statement, r.micros(time), r.micros(time)):
             yield HeldThen(subnet, int.from_bytes(address, "big"), claim, host, id_, bool(shelved))
 
+    def shelved_at(self, sequence: int, allocations: Iterable[str]) -> set[str]:
+        """Which of these allocations were shelved at a place in the ledger: the last entry about each says so."""
+        found = [(id_,) for id_ in allocations]
+        if not found:
+            return set()
+        last = (
+            "(SELECT x.sequence FROM ledger x WHERE x.address IS NOT NULL AND x.address = a.address AND x.vrf = a.vrf"
+            " AND x.sequence <= ? AND x.kind <> 'tenure.address.observed' ORDER BY x.sequence DESC LIMIT 1)"
+        )
+        statement = (
+            f"SELECT l.sequence, l.body FROM {self._db.keys('id text')} CROSS JOIN allocations a CROSS JOIN ledger l"
+            f" WHERE a.id = k.id AND l.sequence = {last}"
+        )
+        rows = self._db.fetch(self._raw, self._db.sql(statement), [*self._db.pack(["id text"], found), sequence])
+        said = [r.event_of(*row).allocation for row in rows]
+        return {held.id for held in said if held.standing == "shelved"}
+
     def strays(self, now: datetime) -> Iterator[Stray]:
         """Closed allocations of closed subnets that still rest after `now`."""
         statement = (
