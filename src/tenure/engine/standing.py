@@ -136,10 +136,18 @@ def closed(draft: Draft, claim: Claim) -> Claim:
 
 
 def _stand_behind(draft: Draft, allocation: Allocation, claim: str) -> None:
-    """Record that an allocation stands, as it says, behind a claim."""
+    """Record that an allocation stands, as it says, behind a claim; behind its own, which cannot end first: beside."""
+    if allocation.claim == claim:
+        _beside(draft, allocation)
+        return
     now = msgspec.structs.replace(allocation, behind=claim)
     event = e.AddressShelved if now.standing == "shelved" else e.AddressAliased
     draft.record(event(claim=draft.facts.claims[now.claim], allocation=now))
+
+
+def _beside(draft: Draft, allocation: Allocation) -> None:
+    now = msgspec.structs.replace(allocation, standing="alias", behind=None)
+    draft.record(e.AddressRestored(claim=draft.facts.claims[now.claim], allocation=now, before=allocation.standing))
 
 
 def _restored(draft: Draft, allocation: Allocation) -> Displaced:

@@ -47,7 +47,7 @@ def time_line(at: Snapshot, vrf: str, address: bytes, behind: str, limit: int) -
     moments += [moment_of(entry) for entry in own if not isinstance(entry.event, e.AddressObserved)]
     claims = window.entries(about_claims({moment.claim.id for moment in moments}))
     holders = _Holders(moments, claims)
-    called = Called(at, moments, window.end)
+    called = Called(at, holders.moments, window.end)
     found = [*own, *holders.claims, *_calls(called, holders, begin)]
     lines = sorted((entry for entry in found if entry.sequence <= window.end), key=lambda entry: entry.sequence)
     end = lines[limit - 1].sequence if len(lines) > limit else window.end
@@ -83,33 +83,34 @@ class _Holders:
     """Who held the address, from which place on.
 
     Attributes:
+        moments: Each with what was said of its claim since.
         claims: The entries about claims as a whole that were made while they held it. (One about another address of
             a claim changes the claim all the same.)
     """
 
     def __init__(self, moments: Sequence[Moment], claims: Sequence[Entry]) -> None:
         self.claims: list[Entry] = []
-        self._moments: list[Moment] = []
+        self.moments: list[Moment] = []
         said: list[Moment | Entry] = [*moments, *claims]
         for each in sorted(said, key=_place):  # an entry about the address itself is there as a moment, first
             self._take(each)
-        self._places = [moment.place.sequence for moment in self._moments]
+        self._places = [moment.place.sequence for moment in self.moments]
 
     def _take(self, said: Moment | Entry) -> None:
         if isinstance(said, Moment):
-            self._moments.append(said)
+            self.moments.append(said)
             return
         event: Any = said.event
-        held = self._moments[-1] if self._moments else None
+        held = self.moments[-1] if self.moments else None
         if held is not None and held.claim.id == event.claim.id and held.allocation.until is None:
-            self._moments.append(after(held, said))
+            self.moments.append(after(held, said))
             if event.subject().ip is None:
                 self.claims.append(said)
 
     def at(self, entry: Entry) -> Moment | None:
         """Who held it after an entry; the entry that ends it still says who had it."""
         found = bisect_right(self._places, entry.sequence)
-        moment = self._moments[found - 1] if found else None
+        moment = self.moments[found - 1] if found else None
         if moment is None or (moment.allocation.until is not None and moment.place.sequence != entry.sequence):
             return None
         return moment._replace(place=Place(entry.sequence, entry.time))
