@@ -132,7 +132,7 @@ class Running:
         self._server.up("eth0", f"{_SERVER}/26")
         self._serving = Serving(
             directory / "data",
-            *("--dns", f"{_SERVER}:53", "--dhcp4", "eth0", "--api-socket", str(directory / "api.sock")),
+            *("--dhcp4", "eth0", "--api-socket", str(directory / "api.sock")),
             command=["ip", "netns", "exec", self._server.name, *SERVE],
         )
         token = (self._serving.data / "admin-token").read_text().strip()
@@ -145,8 +145,8 @@ class Running:
         self._clients: dict[str, Dhclient] = {}
 
     def in_a_moment(self) -> str:
-        """In three seconds."""
-        return _text(datetime.now(UTC) + timedelta(seconds=3))
+        """In eight seconds: upkeep comes by before it."""
+        return _text(datetime.now(UTC) + timedelta(seconds=8))
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """What the API answers, which must be a success."""
@@ -198,7 +198,8 @@ class Running:
         return Dhclient(namespace, "eth0", self._directory / name)
 
     def _transfer(self, zone: str) -> list[tuple[str, str, str]]:
-        said = self._server.run(["dig", "+noall", "+answer", f"@{_SERVER}", zone, "AXFR"])
+        address, port = self._serving.dns
+        said = self._server.run(["dig", "+noall", "+answer", f"@{address}", "-p", str(port), zone, "AXFR"])
         lines = (line.split() for line in said.splitlines() if not line.startswith(";"))
         return [(line[0], line[3], line[4]) for line in lines if len(line) > 4]
 

@@ -99,7 +99,13 @@ def _is_ripe(draft: Draft, network: Network, claim: Claim) -> bool:
     say = machine.harvest if claim.harvest == "inherit" else claim.harvest
     allowed = network.harvest if say == "inherit" else say == "allowed"
     unused = _unused_since(claim, machine) < _unseen_before(draft.moment.now, network)
-    return allowed and unused and machine.lifecycle != "deployed"
+    return allowed and unused and machine.lifecycle != "deployed" and not _promised(draft, claim)
+
+
+def _promised(draft: Draft, claim: Claim) -> bool:
+    """Whether a DHCP client may still use an address of it, renewing it unseen."""
+    ends = (a.held_until for a in draft.facts.held.get(claim.id, {}).values())
+    return any(until is not None and until > draft.moment.now for until in ends)
 
 
 def _unused_since(claim: Claim, machine: Machine) -> datetime:

@@ -66,7 +66,7 @@ class Server:
         links: Buckets | None = None,
     ) -> None:
         self.desk = Desk(
-            promises or Promises(500_000),
+            Promises(500_000) if promises is None else promises,  # an empty one is false
             clients or Buckets(rate=10, burst=20, capacity=100_000),
             links or Buckets(rate=20_000, burst=40_000, capacity=10_000),
         )
