@@ -16,8 +16,8 @@ from tests.cli.conftest import Command
 ALL = dict(commands(get_command(app), ("tenure",)))
 CHANGES = {
     "create", "set", "delete", "allocate", "reserve", "bind", "rebind", "release", "import", "settle", "evacuate",
-    "drain", "move", "attach", "detach", "rename", "observe", "harvest", "renumber", "tag", "commission", "ready", "deploy",
-    "retire", "seen",
+    "drain", "move", "attach", "detach", "rename", "observe", "harvest", "renumber", "tag", "commission", "ready",
+    "deploy", "retire", "seen",
 }  # fmt: skip
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 

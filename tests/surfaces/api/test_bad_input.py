@@ -63,10 +63,7 @@ def test_every_fault_of_a_body_is_told_at_once(site: Site) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "field"),
     [
-        *(
-            ("/v1/networks", {"name": "n"}, field)
-            for field in ("name_template", "shared_names", "project", "vlan_id")
-        ),
+        *(("/v1/networks", {"name": "n"}, field) for field in ("name_template", "shared_names", "project", "vlan_id")),
         ("/v1/networks/prod/subnets", {"cidr": "10.1.0.0/24"}, "name_template"),
         ("/v1/locations", {"name": "x", "kind": "rack"}, "tags"),
         ("/v1/machines", {"name": "x"}, "dhcp"),

@@ -13,6 +13,7 @@ from tenure.errors import InUse, NotFound, StoreUnavailable, TenureError
 from tenure.model.uses import LeaseCommit, LeaseOffer, LeaseRelease
 from tenure.surfaces.dhcp import v4_wire as wire
 from tenure.surfaces.dhcp.server import BATCH, Server
+from tenure.surfaces.dhcp.v4_memory import Promises
 from tenure.surfaces.dhcp.v4_session import LeaseUse, Result
 from tests.lab.namespaces import Namespace, Topology
 from tests.surfaces.dhcp.conversation import ADDRESS, MAC, OURS, lease, message
@@ -266,3 +267,11 @@ def test_an_interface_that_is_not_here(ground: Ground) -> None:
         inside(ground[0], lambda: Server(loop, ["eth0"], Table().submit_many, time.time)).close()
 
     asyncio.run(run())
+
+
+def test_what_others_forget_in_is_what_it_remembers_in() -> None:
+    """Also while it is empty."""
+    promises = Promises(10)
+    with asyncio.Runner() as runner:
+        server = Server(runner.get_loop(), (), Table().submit_many, time.time, promises=promises)
+    assert server.desk.promises is promises
