@@ -143,3 +143,17 @@ def test_everything_is_gathered_once_in_the_order_of_its_line(
     for at, (size, _) in enumerate(sizes):
         assert [name for name in seen if name.startswith(f"{at}-")] == [f"{at}-{item}" for item in range(size)]
     assert all(future.done() for future in futures)
+
+
+def test_while_urgent_uses_come_turns_are_short() -> None:
+    """A client that asks by DHCP waits for what is being written; nothing else shall be in its way for long."""
+    time = [0.0]
+    waiting = Queue(10_000, 256, lambda: time[0])
+    waiting.put(asked("bulk", 1000))
+    waiting.put([submission(u.RevokeToken(token="dhcp"), urgent=True)])
+    first = names(waiting.gather(1024))
+    assert first[0] == "dhcp" and len(first) == 65
+    time[0] = 0.9
+    assert len(waiting.gather(1024)) == 64
+    time[0] = 1.1
+    assert len(waiting.gather(1024)) == 1000 - 128

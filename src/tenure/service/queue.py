@@ -16,6 +16,10 @@ from tenure.model.uses import Submission, Together
 
 Key = tuple[str, str, int]
 
+_SHORT = 64
+"""Plain uses of a turn while urgent ones come: a DHCP client waits for two turns, and gives up on slow servers."""
+_HURRIED = 1.0
+"""Seconds for which an urgent use says that others will come."""
 _RETRY_AFTER = 1
 """Seconds after which a caller who found the queue full may come again."""
 
@@ -83,6 +87,7 @@ class Queue:
         self._keys: set[Key] = set()
         self._poked = False
         self._closed = False
+        self._hurried = float("-inf")
         self.length = 0
 
     def put(self, asked: Sequence[Submission]) -> Future[list[Reply]]:
@@ -103,6 +108,8 @@ class Queue:
         with self._changed:
             self._admit(sum(each.weight for each in waiting))
             refused = self._enter(line, waiting)
+            if asked[0].urgent:
+                self._hurried = now
             if line.waiting:
                 (self._urgent if asked[0].urgent else self._plain).append(line)
                 self._changed.notify()
@@ -111,19 +118,27 @@ class Queue:
         return line.future
 
     def gather(self, bound: int) -> list[Waiting]:
-        """What the next turn shall plan, in order: chunks of lines until `bound` uses are reached. May be empty."""
+        """What the next turn shall plan, in order: chunks of lines until `bound` uses are reached. May be empty.
+
+        While urgent uses come, fewer plain ones are taken, so that turns are short.
+        """
         taken: list[Waiting] = []
-        weight = 0
         with self._changed:
             self._poked = False
-            while (self._urgent or self._plain) and weight < bound:
-                lines = self._urgent or self._plain
-                line = lines.popleft()
-                weight += self._take(line, taken, min(self._chunk, bound - weight))
-                if line.waiting:
-                    lines.append(line)
-            self.length -= weight
+            urgent = self._gather(self._urgent, taken, bound)
+            hurried = self._monotonic() - self._hurried < _HURRIED
+            plain = self._gather(self._plain, taken, min(bound - urgent, _SHORT) if hurried else bound - urgent)
+            self.length -= urgent + plain
         return taken
+
+    def _gather(self, lines: deque[Line], taken: list[Waiting], bound: int) -> int:
+        weight = 0
+        while lines and weight < bound:
+            line = lines.popleft()
+            weight += self._take(line, taken, min(self._chunk, bound - weight))
+            if line.waiting:
+                lines.append(line)
+        return weight
 
     def answer(self, waiting: Waiting, reply: Reply) -> None:
         """Answer one that was gathered; its key is free again."""
