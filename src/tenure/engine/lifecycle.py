@@ -31,6 +31,7 @@ from tenure.engine.holdings import holding
 from tenure.engine.machines import home_handle, machine_named, shown
 from tenure.engine.moves import host_of
 from tenure.engine.overriding import Override, repeated, wanted_override
+from tenure.engine.ports import boot_port, booting, ports_of
 from tenure.engine.reach import draining, not_draining
 from tenure.engine.space import Space
 from tenure.errors import Conflict, InvalidValue, TenureError
@@ -112,7 +113,7 @@ def deploy_machine(use: DeployMachine, draft: Draft) -> MachineWithInterfaces:
     """
     machine = _living(draft, use.machine)
     host = _host(draft, machine, use.host)
-    override = wanted_override(draft, use, _boot_interface(draft, machine))
+    override = wanted_override(draft, use, boot_port(draft, machine.id))
     if machine.lifecycle != "deployed":
         _after(machine, "deployed", ("ready",))
         _enter(draft, machine, "deployed", e.MachineDeployed)
@@ -154,7 +155,7 @@ def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
     _living(draft, use.machine)
     _enter(draft, machine, "retired", e.MachineRetired)
     displaced = _end(draft, _claims(draft, machine), "retired")
-    for interface in _interfaces(draft, machine):
+    for interface in ports_of(draft, machine.id):
         _take_off(draft, interface)
     return _told(draft, machine, displaced)
 
@@ -206,7 +207,7 @@ def at_boot(draft: Draft, interface: Interface, space: Space, host: str | None) 
     here = interface.network == space.subnet.network and machine.lifecycle == "deployed"
     if not here or not space.available or space.subnet.draining or draining(draft.state, host):
         return None
-    network = _lacking(draft, interface, _AT_BOOT, _booting(draft, machine))
+    network = _lacking(draft, interface, _AT_BOOT, booting(draft, machine.id))
     if network is None:
         return None
     try:
@@ -260,21 +261,6 @@ def _claims(draft: Draft, machine: Machine) -> list[Claim]:
     return sorted(claims, key=lambda claim: (claim.project == LEASES, claim.since, claim.handle, claim.id))
 
 
-def _interfaces(draft: Draft, machine: Machine) -> list[Interface]:
-    """A machine's interfaces, the first made first."""
-    return [draft.facts.interfaces[port] for port in sorted(draft.facts.ports.get(machine.id, ()))]
-
-
-def _booting(draft: Draft, machine: Machine) -> list[str]:
-    """Ids of the interfaces that a machine boots from: those that say so, else the first."""
-    ports = _interfaces(draft, machine)
-    return [port.id for port in ports if port.boot] or [port.id for port in ports[:1]]
-
-
-def _boot_interface(draft: Draft, machine: Machine) -> Interface | None:
-    return next((draft.facts.interfaces[port] for port in _booting(draft, machine)), None)
-
-
 def _host(draft: Draft, machine: Machine, named: str | None) -> str | None:
     """Where a machine is deployed: the host named, else its own."""
     if named is None:
@@ -288,8 +274,8 @@ def _give_missing(
     draft: Draft, machine: Machine, at: frozenset[AllocateOn], host: str | None, but: Collection[str] = ()
 ) -> None:
     """Give each interface, `but` these, the address that it lacks."""
-    boots = _booting(draft, machine)
-    for interface in _interfaces(draft, machine):
+    boots = booting(draft, machine.id)
+    for interface in ports_of(draft, machine.id):
         network = None if interface.id in but else _lacking(draft, interface, at, boots)
         if network is not None:
             defer = network.decided == "binding" and host is None

@@ -67,3 +67,19 @@ def _same_machine(draft: Draft, request: ClaimRequest, interface: Interface) -> 
         raise Conflict(
             f"{request.mac} is an interface of machine {machine.name!r}", machine=machine.name, pointer="/mac"
         )
+
+
+def ports_of(draft: Draft, machine: str) -> list[Interface]:
+    """A machine's interfaces, the first made first."""
+    return [draft.facts.interfaces[port] for port in sorted(draft.facts.ports.get(machine, ()))]
+
+
+def booting(draft: Draft, machine: str) -> list[str]:
+    """Ids of the interfaces that a machine boots from: those that say so, else the first."""
+    ports = ports_of(draft, machine)
+    return [port.id for port in ports if port.boot] or [port.id for port in ports[:1]]
+
+
+def boot_port(draft: Draft, machine: str) -> Interface | None:
+    """The first interface that a machine boots from; None where it has none."""
+    return next((draft.facts.interfaces[port] for port in booting(draft, machine)), None)

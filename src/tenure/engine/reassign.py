@@ -11,6 +11,7 @@ from tenure.engine.holdings import holding, release
 from tenure.engine.moves import follow_host, host_of, kept_at
 from tenure.engine.passing import Gap, held_at, interface_of, pass_on
 from tenure.engine.placing import Why, find, name_for, name_holder
+from tenure.engine.ports import boot_port
 from tenure.engine.space import Space
 from tenure.engine.standing import displace
 from tenure.errors import Conflict, InvalidValue, NotFound
@@ -252,7 +253,8 @@ def _receiver(draft: Draft, use: ReassignAddress) -> Receiver:
     machine = draft.facts.machine_names.get(str(use.machine))
     if machine is None:
         raise NotFound(f"there is no machine {use.machine!r}", kind="machine", name=use.machine, pointer="/machine")
-    return Receiver(_living(draft, machine, "/machine"), boot_port(draft, machine))
+    port = boot_port(draft, machine)
+    return Receiver(_living(draft, machine, "/machine"), None if port is None else port.id)
 
 
 def _living(draft: Draft, machine: str, pointer: str) -> str:
@@ -260,13 +262,6 @@ def _living(draft: Draft, machine: str, pointer: str) -> str:
     if found.lifecycle == "retired":
         raise Conflict(f"machine {found.name} is retired", machine=found.name, pointer=pointer)
     return machine
-
-
-def boot_port(draft: Draft, machine: str) -> str | None:
-    """Id of the interface that a machine boots from, else of the first that was made; None where it has none."""
-    ports = sorted((draft.facts.interfaces[p] for p in draft.facts.ports.get(machine, ())), key=lambda port: port.id)
-    found = next((port for port in ports if port.boot), next(iter(ports), None))
-    return None if found is None else found.id
 
 
 def _by_claim(draft: Draft, name: str, *, acknowledged: bool) -> Receiver:
