@@ -306,12 +306,25 @@ class Machine(RuleBasedStateMachine):
                 else:
                     version, number = parse_pointer(record.owner) or (0, 0)
                     pointers[str(ip_address(number.to_bytes(4 if version == 4 else 16, "big")))] += 1
-        claims = list(self.held.values())
-        said = Counter((a.name, a.ip) for h in claims for a in h.addresses if a.name is not None)
+        shelved = self._shelved()
+        held = [a for h in self.held.values() for a in h.addresses if a.ip not in shelved]
+        said = Counter((a.name, a.ip) for a in held if a.name is not None)
         of_leases = {ip for _, ip in forward} - {ip for _, ip in said}
         assert of_leases <= set(self.leases.values())
         assert {key: n for key, n in forward.items() if key[1] not in of_leases} == said
         assert pointers == Counter(ip for _, ip in forward.elements())
+
+    def _shelved(self) -> set[str]:
+        """Addresses that another one of their interface stands before; each interface has one primary of a family."""
+        claims = {h.claim.id: h.claim for h in self.held.values()}
+        with self.node.store.turn() as turn:
+            facts = turn.facts(Wanted(claims=set(claims)))
+        held = [(claims[id_], a) for id_ in claims for a in facts.held[id_].values()]
+        ports = [(c.interface, c.network, ":" in a.ip, a.standing) for c, a in held if c.interface is not None]
+        firsts = Counter(port[:3] for port in ports if port[3] == "primary")
+        assert set(firsts.values()) <= {1}
+        assert firsts.keys() == {port[:3] for port in ports}
+        return {a.ip for _, a in held if a.standing == "shelved"}
 
     @invariant()
     def ledger_is_the_truth(self) -> None:

@@ -191,7 +191,7 @@ def _seen_again(draft: Draft, machine: Machine) -> timedelta:
     plugged = (draft.facts.interfaces[port].network for port in draft.facts.ports.get(machine.id, ()))
     networks = (draft.state.networks.get(network) for network in plugged if network is not None)
     patience = (timedelta(seconds=network.harvest_after) / 24 for network in networks if network is not None)
-    return min(SEEN_AGAIN, *patience)
+    return min([SEEN_AGAIN, *patience])
 
 
 def at_boot(draft: Draft, interface: Interface, space: Space, host: str | None) -> Allocation | None:

@@ -103,11 +103,14 @@ class SqlSnapshot:
             "(SELECT x.sequence FROM ledger x WHERE x.address IS NOT NULL AND x.address = a.address AND x.vrf = a.vrf"
             " AND x.sequence <= ? AND x.kind <> 'tenure.address.observed' ORDER BY x.sequence DESC LIMIT 1)"
         )
-        statement = (
-            f"SELECT l.sequence, l.body FROM {self._db.keys('id text')} CROSS JOIN allocations a CROSS JOIN ledger l"
-            f" WHERE a.id = k.id AND l.sequence = {last}"
+        statement = f"SELECT {last} FROM {self._db.keys('id text')} CROSS JOIN allocations a WHERE a.id = k.id"
+        parameters = [sequence, *self._db.pack(["id text"], found)]
+        places = self._db.fetch(self._raw, self._db.sql(statement), parameters)
+        entries = f"SELECT l.sequence, l.body FROM {self._db.keys('place bigint')} CROSS JOIN ledger l"
+        wanted = [row for row in places if row[0] is not None]
+        rows = self._db.fetch(
+            self._raw, f"{entries} WHERE l.sequence = k.place", self._db.pack(["place bigint"], wanted)
         )
-        rows = self._db.fetch(self._raw, self._db.sql(statement), [*self._db.pack(["id text"], found), sequence])
         said = [r.event_of(*row).allocation for row in rows]
         return {held.id for held in said if held.standing == "shelved"}
 
