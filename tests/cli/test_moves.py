@@ -53,9 +53,9 @@ def test_a_host_is_drained_and_evacuated(tenure: Command, hosts_of_its_own: tupl
 
 def test_a_subnet_is_drained_by_its_prefix(tenure: Command) -> None:
     tenure("network", "create", "drained")
-    tenure("subnet", "create", "drained", "10.77.0.0/24")
+    tenure("subnet", "create", "drained", "10.76.0.0/24")
     tenure("allocate", "drained", "--handle", "stays")
-    assert "Subnet 10.77.0.0/24 is draining; 1 claim there." in tenure("subnet", "drain", "10.77.0.0/24")
+    assert "Subnet 10.76.0.0/24 is draining; 1 claim there." in tenure("subnet", "drain", "10.76.0.0/24")
     assert "no IPv4 address" in tenure.refused(1, "allocate", "drained")
-    tenure("subnet", "drain", "10.77.0.0/24", "--off")
+    tenure("subnet", "drain", "10.76.0.0/24", "--off")
     tenure("allocate", "drained")

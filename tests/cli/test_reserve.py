@@ -40,7 +40,7 @@ def test_a_claim_is_changed(tenure: Command) -> None:
     changed = tenure.json("claim", "set", "changed", "--expires", "none", "--no-static", "--tags", "none")
     assert (changed["expires"], changed["static"], changed["tags"]) == (None, False, [])
     assert [each["handle"] for each in tenure.json("claim", "list", "--custom", "owner:alice")] == ["changed"]
-    assert tenure.json("claim", "list", "--kept", "life") == []
+    assert "changed" not in [each["handle"] for each in tenure.json("claim", "list", "--kept", "life")]
     assert "revision" in tenure.refused(1, "claim", "set", "changed", "--harvest", "never", "--if-match", "1")
 
 
