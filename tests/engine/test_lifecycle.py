@@ -352,6 +352,16 @@ def test_a_machine_is_said_to_be_seen_once_an_hour() -> None:
     assert step(world, "seen").machine.revision == 1
 
 
+def test_a_machine_that_is_plugged_in_nowhere_is_said_to_be_seen_once_an_hour_too() -> None:
+    world = lan()
+    machine(world, "m1", port(1, None))
+    told = len(world.events)
+    for minutes in (0, 59, 1):
+        world.wait(60 * minutes)
+        step(world, "seen")
+    assert kinds(world, told) == ["machine.seen"] * 2
+
+
 def test_a_machine_was_seen_at_a_time_that_is_past() -> None:
     world = lan()
     machine(world)
