@@ -316,11 +316,13 @@ class Machine(RuleBasedStateMachine):
 
     def _shelved(self) -> set[str]:
         """Addresses that another one of their interface stands before; each interface has one primary of a family."""
-        claims = {h.claim.id: h.claim for h in self.held.values()}
+        claims = {h.claim.id: h.claim for h in self.held.values() if h.claim.interface is not None}
+        if not claims:
+            return set()
         with self.node.store.turn() as turn:
             facts = turn.facts(Wanted(claims=set(claims)))
         held = [(claims[id_], a) for id_ in claims for a in facts.held[id_].values()]
-        ports = [(c.interface, c.network, ":" in a.ip, a.standing) for c, a in held if c.interface is not None]
+        ports = [(c.interface, c.network, ":" in a.ip, a.standing) for c, a in held]
         firsts = Counter(port[:3] for port in ports if port[3] == "primary")
         assert set(firsts.values()) <= {1}
         assert firsts.keys() == {port[:3] for port in ports}
