@@ -80,7 +80,7 @@ def test_machines_with_all_that_can_be_said_of_them_are_imported_once(site: Site
     assert ["interfaces" in note for note in other.notes] == [True]
 
 
-def test_rows_without_a_subnet_go_to_the_longest_match(site: Site) -> None:
+def test_rows_without_a_subnet_go_to_the_longest_match(site: Site) -> None:  # phpipam 2596
     site.post("/v1/networks/prod/subnets", {"cidr": "10.0.3.128/25"})
     _import(site, _csv("ip,hostname,host\n10.0.3.9,a,compute-7\n10.0.3.200,b,\n"))
     client = client_of(site)

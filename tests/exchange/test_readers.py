@@ -14,7 +14,7 @@ from tenure.exchange.reading import Reading, Row, Thing
 SITE = Path(__file__).parents[2] / "examples" / "site"
 
 
-def test_a_table_has_its_columns_in_any_order_and_empty_ones_are_none() -> None:
+def test_a_table_has_its_columns_in_any_order_and_empty_ones_are_none() -> None:  # netbox 22561
     read = csv_file.read("m.csv", "Rack, hostname,IP,mac\nr1,vm-1,10.0.0.5,5254.000A.0B0C\n\n,vm-2,2001:DB8::5,\n")
     assert read.faults == []
     assert read.rows == [
