@@ -8,7 +8,7 @@ import argparse
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -165,12 +165,12 @@ def _times(count: int) -> Any:
     return lambda: next(left, None) is not None
 
 
-def main() -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--scale", type=float, default=1.0, help="of every count; targets say nothing below 1")
     words.add_argument("--json", action="store_true", help="one JSON value instead of a table")
-    asked = words.parse_args()
+    asked = words.parse_args(argv)
     report = Report(asked.scale)
     with tempfile.TemporaryDirectory(prefix="tnb-") as directory:
         run(report, asked.scale, Path(directory))
