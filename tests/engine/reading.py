@@ -34,6 +34,7 @@ class Reading:
         self.homes = self._homes()
         self._claims()
         self._claims_due()
+        self._last()
         self._their_machines()
         self._allocations()
         self._what_hangs_on_claims()
@@ -42,7 +43,6 @@ class Reading:
         self._put("attachments", (x for x in rows.open("attachments") if x.allocation in self.facts.allocations))
         self._observations()
         self._spread()
-        self._last()
         self._holders()
 
     def _put(self, table: str, rows: Iterable[Any]) -> None:
@@ -109,7 +109,9 @@ class Reading:
         worn = {x.allocation for x in self.rows.open("attachments") if x.interface in facts.interfaces}
         self._put("allocations", (a for a in self.allocations if a.hostname in names or a.id in worn))
         self._put("allocations", (a for a in self.allocations if (a.vrf, a.ip) in want.addresses))
-        resting = [a for a in self.rows.all("allocations") if a.until is not None and (a.vrf, a.ip) in want.addresses]
+        former = {(a.vrf, a.ip) for held in facts.former.values() for a in held}
+        keys = want.addresses | former
+        resting = [a for a in self.rows.all("allocations") if a.until is not None and (a.vrf, a.ip) in keys]
         resting = [a for a in resting if a.cooling_until is not None and a.cooling_until > self.now]
         latest = {(a.vrf, a.ip): a for a in sorted(resting, key=lambda a: a.until)}
         self._put("allocations", latest.values())
@@ -124,7 +126,7 @@ class Reading:
         claims = {claim.id: claim for claim in self.claims}
         replaced = {a.replaces for a in self.allocations}
         for subnet, static, promised, limit in sorted(self.want.renumbering):
-            rows = [a for a in self.allocations if a.subnet == subnet and not a.lease and a.standing != "shelved"]
+            rows = [a for a in self.allocations if a.subnet == subnet and not a.lease]
             rows = [a for a in rows if a.id not in replaced and (static or not claims[a.claim].static)]
             self.facts.left[subnet] = len(rows)
             rows = [a for a in rows if a.held_until is None or a.held_until <= promised]
@@ -136,7 +138,9 @@ class Reading:
 
     def _what_hangs_on_those(self) -> None:
         here = list(self.facts.allocations.values())
-        others = {claim for a in here for claim in (a.claim, a.behind, a.lender)} - self.facts.claims.keys()
+        others = {claim for a in here for claim in (a.claim, a.behind, a.lender)}
+        others |= {c.request.reservation for c in self.facts.claims.values() if c.bound is None}
+        others -= self.facts.claims.keys()
         self._all_claims(lambda c: c.id in others)
         self._put("allocations", [a for a in self.allocations if a.claim in others])
 

@@ -139,7 +139,7 @@ def test_an_empty_subnet_is_done_at_once() -> None:
 @pytest.mark.parametrize(
     ("to", "error"),
     [
-        (None, InvalidValue),
+        (None, Conflict),
         ("none", NotFound),
         (OLD, InvalidValue),
         ("10.9.0.0/24", InvalidValue),
@@ -209,7 +209,7 @@ def test_what_was_asked_for_by_name_moves_because_a_person_asked() -> None:
     assert named(world) == {"named": "10.0.1.1"}
 
 
-def test_shelved_addresses_stay_and_leases_end_by_themselves() -> None:
+def test_shelved_addresses_move_too_and_leases_end_by_themselves() -> None:
     world = two()
     world.do(u.CreateRange(subnet=OLD, start="10.0.0.8", end="10.0.0.11", role="dynamic"))
     world.do(u.ChangeNetwork(network="prod", changes={"enlist": False}))
@@ -217,9 +217,63 @@ def test_shelved_addresses_stay_and_leases_end_by_themselves() -> None:
     shelved = world.ip(mac=MAC, subnet=OLD)
     other = world.ip(mac=MAC, subnet=OLD)
     renumber(world)
+    assert minute(world) == 2
+    assert now(world) is None
+    assert ips(world) == {"10.0.0.8", "10.0.1.1", "10.0.1.2"} and not {shelved, other} & ips(world)
+    (claim,) = [claim for claim in world.tables.open("claims") if claim.request.mac == MAC and claim.handle == "h2"]
+    world.do(u.ReleaseClaim(claim=claim.id))
+    settled(world)
+    (back,) = [a for a in world.tables.open("allocations") if not a.lease]
+    assert (back.ip, back.standing) == ("10.0.1.1", "primary"), "what comes back is where the others are"
+
+
+@pytest.mark.parametrize("leased", [False, True])
+def test_what_is_lent_goes_back_as_the_new_address(leased: bool) -> None:
+    world = two()
+    reservation = world.claim(handle="r", subnet=OLD)
+    lent = world.claim(mac=MAC, hostname="web", reservation="r")
+    if leased:
+        commit(world, MAC, lent.addresses[0].ip)
+    renumber(world)
+    if leased:
+        world.wait(7200 - 120)
     assert minute(world) == 1
     assert now(world) is None
-    assert {shelved, "10.0.0.8"} <= ips(world) and other not in ips(world)
+    if leased:
+        commit(world, MAC, "10.0.1.1")
+        settled(world)
+    assert ips(world) == {"10.0.1.1"}
+    world.release(lent)
+    settled(world)
+    (back,) = world.tables.open("allocations")
+    assert (back.ip, back.claim, back.lender) == ("10.0.1.1", reservation.claim.id, None)
+
+
+def test_its_target_is_neither_drained_nor_made_smaller() -> None:
+    world = two(4)
+    renumber(world, wave=1)
+    for changes in ({"draining": True}, {"cidr": "10.0.1.0/29"}, {"cidr": "10.0.1.8/29"}):
+        with pytest.raises(Conflict, match="being renumbered") as refused:
+            world.do(u.ChangeSubnet(subnet=NEW, changes=changes))
+        assert refused.value.facts["subnet"] == OLD
+    renumber(world, to=None, stopped=True)
+    with pytest.raises(Conflict):
+        world.do(u.ChangeSubnet(subnet=NEW, changes={"draining": True}))
+    new = world.space(NEW).subnet.id
+    world.do(u.ChangeSubnet(subnet=new, changes={"cidr": "10.0.1.0/27"}))
+    renumber(world, to="10.0.1.0/27", stopped=False, wave=8)
+    assert minute(world) == 4
+    world.do(u.ChangeSubnet(subnet=new, changes={"draining": True}))
+
+
+def test_nothing_moves_where_it_would_not_reach_its_host() -> None:
+    world = two()
+    here, there = world.ip(host="h0-0"), world.ip(host="h1-0")
+    world.do(u.ChangeSubnet(subnet=NEW, changes={"locations": ["r0"]}))
+    renumber(world)
+    assert minute(world) == 1
+    assert now(world) is not None
+    assert ips(world) == {"10.0.1.1", there} and here not in ips(world)
 
 
 def commit(world: World, mac: str, ip: str, form: str = "selecting") -> Any:

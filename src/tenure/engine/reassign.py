@@ -55,8 +55,8 @@ def reassign_address(use: ReassignAddress, draft: Draft) -> Holding:
     to = _receiver(draft, use)
     if _has_it(draft, allocation, to):
         return holding(draft, claim)
-    _may_write(claim, acknowledged=use.static_acknowledged)
-    return _given_to(draft, _settled(draft, allocation), to, use)
+    may_write(claim, acknowledged=use.static_acknowledged)
+    return _given_to(draft, settled(draft, allocation), to, use)
 
 
 def rename_address(use: RenameAddress, draft: Draft) -> Holding:
@@ -72,7 +72,7 @@ def rename_address(use: RenameAddress, draft: Draft) -> Holding:
     claim = draft.facts.claims[allocation.claim]
     resolve.matching(claim.revision, draft.asked.if_match)
     name = _machine_name(draft, claim) if use.hostname is None else resolve.relative_name(use.hostname)
-    allocation = _settled(draft, allocation)
+    allocation = settled(draft, allocation)
     if name != allocation.hostname:
         rename(draft, allocation, name)
     return holding(draft, draft.facts.claims[claim.id])
@@ -99,6 +99,7 @@ def replace(
     *,
     dns: NameFollows | None,
     acknowledged: bool,
+    lent_on: bool = False,
 ) -> tuple[Allocation, datetime | None]:
     """Record that an allocation's holder has another address instead, in `space`, of the same version.
 
@@ -110,6 +111,7 @@ def replace(
         number: The address; None: the strategy's choice, near the claim's host.
         dns: When names follow; None: as above.
         acknowledged: Somebody will change what was written by hand into the machine.
+        lent_on: What was lent goes back to its reservation as the new address; else as the old one, now.
 
     Returns:
         The new allocation; and when its name has followed at the latest, None where it did at once.
@@ -118,34 +120,20 @@ def replace(
         Conflict: The claim is static and that was not acknowledged; or the address cannot be had.
         AlreadyAllocated, Exhausted: As of a claim.
     """
-    _may_write(draft.facts.claims[allocation.claim], acknowledged=acknowledged)
-    old = _settled(draft, allocation)
+    may_write(draft.facts.claims[allocation.claim], acknowledged=acknowledged)
+    old = settled(draft, allocation)
     claim = draft.facts.claims[old.claim]
     found = find(draft, _asking(claim, space, number), space.version, only=space)
     until = _follows_by(draft, old, dns)
-    new = _beside(draft, old, found, until)
+    new = beside(draft, old, found, until, lender=old.lender if lent_on else None)
+    if lent_on:
+        old = msgspec.structs.replace(old, lender=None)
     if until is None:
-        _take_back(draft, old)
+        take_back(draft, old)
     else:
         aside = msgspec.structs.replace(old, standing="alias")
         draft.record(e.AddressAliased(claim=draft.facts.claims[claim.id], allocation=aside))
     return new, until
-
-
-def follow_name(draft: Draft, allocation: Allocation) -> None:
-    """Record that an allocation takes the name of the one that it replaces, and that that one is taken back.
-
-    Nothing where it replaces none.
-    """
-    if allocation.replaces is None:
-        return
-    claim = draft.facts.claims[allocation.claim]
-    old = draft.facts.held[claim.id].get(allocation.replaces)
-    hostname = allocation.hostname if old is None else old.hostname
-    named = msgspec.structs.replace(allocation, hostname=hostname, replaces=None, named_at=None)
-    draft.record(e.AddressNamed(claim=claim, allocation=named))
-    if old is not None:
-        _take_back(draft, old)
 
 
 # Another address
@@ -191,48 +179,6 @@ def _follows_by(draft: Draft, old: Allocation, dns: NameFollows | None) -> datet
     return old.held_until + timedelta(seconds=draft.moment.clock_margin)
 
 
-def _beside(draft: Draft, old: Allocation, found: tuple[Space, int, Why], until: datetime | None) -> Allocation:
-    """Record a new address beside an old one, used by the same interfaces and standing as it does."""
-    space, number, why = found
-    now, claim = draft.moment.now, draft.facts.claims[old.claim]
-    claim = msgspec.structs.replace(claim, revision=claim.revision + 1)
-    new = Allocation(
-        id=next(draft.moment.ids),
-        claim=claim.id,
-        vrf=space.subnet.vrf,
-        subnet=space.subnet.id,
-        ip=text_of(space.version, number),
-        length=space.width,
-        since=now,
-        hostname=old.hostname if until is None else None,
-        block=why.block,
-        title=why.title,
-        standing=old.standing,
-        behind=old.behind,
-        replaces=None if until is None else old.id,
-        named_at=until,
-    )
-    ports = [Attachment(allocation=new.id, interface=i, since=now) for i in draft.facts.attached.get(old.id, {})]
-    first = ports[0] if ports else None
-    draft.record(
-        e.AddressAllocated(claim=claim, allocation=new, attachment=first, strategy=why.strategy, looks=why.looks)
-    )
-    for attachment in ports[1:]:
-        draft.record(e.AddressAttached(claim=claim, allocation=new, attachment=attachment))
-    return new
-
-
-def _take_back(draft: Draft, old: Allocation) -> None:
-    """An address that another replaces goes back: to whoever lent it, else to rest."""
-    release(draft, draft.facts.claims[old.claim], "renumbered", closes=False, held=[old])
-
-
-def _settled(draft: Draft, allocation: Allocation) -> Allocation:
-    """An allocation whose name does not wait any more."""
-    follow_name(draft, allocation)
-    return draft.facts.allocations[allocation.id]
-
-
 # Another holder
 
 
@@ -271,18 +217,8 @@ def _by_claim(draft: Draft, name: str, *, acknowledged: bool) -> Receiver:
     if claim.state != "bound" or claim.project == LEASES:
         what = "a dynamic lease" if claim.project == LEASES else claim.state
         raise Conflict(f"claim {claim.id} is {what}", claim=claim.id, pointer="/claim")
-    _may_write(claim, acknowledged=acknowledged)
+    may_write(claim, acknowledged=acknowledged)
     return Receiver(claim.machine, claim.interface, claim)
-
-
-def _may_write(claim: Claim, *, acknowledged: bool) -> None:
-    if claim.static and not acknowledged:
-        raise Conflict(
-            f"claim {claim.handle!r} is static: its address was written into a configuration by hand, and has to be"
-            " changed there too; say static_acknowledged",
-            claim=claim.id,
-            pointer="/static_acknowledged",
-        )
 
 
 def _has_it(draft: Draft, allocation: Allocation, to: Receiver) -> bool:

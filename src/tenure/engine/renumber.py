@@ -14,6 +14,7 @@ from tenure.engine import reassign, resolve
 from tenure.engine.draft import Draft
 from tenure.engine.facts import Wanted
 from tenure.engine.inventory import converted
+from tenure.engine.placing import reaches, wish_of
 from tenure.engine.space import Space
 from tenure.errors import Conflict, Exhausted, InvalidValue, TenureError
 from tenure.model import events as e
@@ -21,6 +22,7 @@ from tenure.model.addressing import Renumbering, Subnet
 from tenure.model.answers import Made
 from tenure.model.holding import Allocation
 from tenure.model.uses import CancelRenumbering, RenumberSubnet
+from tenure.net.addresses import first_and_length
 
 EVERY: Final = timedelta(minutes=1)
 """Time from one wave to the next."""
@@ -40,7 +42,8 @@ def renumber_subnet(use: RenumberSubnet, draft: Draft) -> Made:
     Raises:
         InvalidValue: The other is the subnet itself, around it or in it, of another network or IP version; or a
             field is unknown or outside its bounds (`pointer`).
-        Conflict: The other is draining, or the addresses are going to a third already.
+        Conflict: The other is draining, or the addresses are going to a third already; or no other is said, and
+            nothing is being renumbered.
         Exhausted: The other has no room: facts `needed` and `available`.
 
     Cost: a count of the subnet's addresses.
@@ -79,8 +82,9 @@ def want(found: Wanted, subnet: str, renumbering: Renumbering, now: datetime, li
 def wave(draft: Draft, space: Space, limit: int) -> int:
     """Record the next wave of a subnet that is renumbered, if it is due; how many addresses moved.
 
-    Those whose DHCP promise is longer than those that are made meanwhile wait for it. With the last that is left to
-    move the renumbering is over.
+    Those whose DHCP promise is longer than those that are made meanwhile wait for it. What is shelved moves too, and
+    what is lent comes back as the new address. With the last that is left to move the renumbering is over. Nothing
+    moves into a subnet that is draining, or where it would not reach its host.
     """
     renumbering = space.subnet.renumbering
     if renumbering is None or not _is_due(renumbering, draft.moment.now):
@@ -88,7 +92,9 @@ def wave(draft: Draft, space: Space, limit: int) -> int:
     target = draft.state.subnets.get(renumbering.to)
     found = draft.facts.renumbering[space.subnet.id][: min(limit, renumbering.wave)]
     known = [draft.facts.allocations[id_] for id_ in found if id_ in draft.facts.allocations]
-    ready = [a for a in known if target is not None and _may_move(draft, a, renumbering)]
+    if target is None or target.subnet.draining:
+        known = []
+    ready = [a for a in known if target is not None and _may_move(draft, a, target, renumbering)]
     moved = sum(_moved(draft, allocation, target, renumbering) for allocation in ready if target is not None)
     if moved >= draft.facts.left[space.subnet.id]:
         _change(draft, space.subnet, None)
@@ -99,7 +105,7 @@ def wave(draft: Draft, space: Space, limit: int) -> int:
 
 
 def not_renumbered(draft: Draft, space: Space) -> None:
-    """Refuse to close a subnet to which another's addresses are going.
+    """Refuse to close, drain or narrow a subnet to which another's addresses are going.
 
     Raises:
         Conflict: Fact `subnet` says whose.
@@ -110,6 +116,17 @@ def not_renumbered(draft: Draft, space: Space) -> None:
                 f"{other.subnet.cidr} is being renumbered to {space.subnet.cidr}; cancel that first",
                 subnet=other.subnet.cidr,
             )
+
+
+def still_filled(changes: Mapping[str, object], draft: Draft, space: Space) -> None:
+    """Refuse to drain, or to make smaller, a subnet to which another's addresses are going.
+
+    Raises:
+        Conflict: Fact `subnet` says whose.
+    """
+    narrower = "cidr" in changes and not _holds(str(changes["cidr"]), space)
+    if narrower or (changes.get("draining") is True and not space.subnet.draining):
+        not_renumbered(draft, space)
 
 
 def stays_draining(changes: Mapping[str, object], subnet: Subnet) -> None:
@@ -130,16 +147,25 @@ def _is_due(renumbering: Renumbering, now: datetime) -> bool:
     return not renumbering.stopped and (renumbering.waved is None or renumbering.waved + EVERY <= now)
 
 
+def _holds(cidr: str, space: Space) -> bool:
+    """Whether a prefix holds all that a subnet does."""
+    first, length = first_and_length(cidr)
+    return first <= space.first and space.last < first + (1 << (space.width - length))
+
+
 def _short(renumbering: Renumbering, now: datetime) -> datetime:
     """Until when a promise lasts at most that was made, or renewed, since the renumbering began."""
     return now + timedelta(seconds=_AHEAD * renumbering.lease_time)
 
 
-def _may_move(draft: Draft, allocation: Allocation, renumbering: Renumbering) -> bool:
+def _may_move(draft: Draft, allocation: Allocation, target: Space, renumbering: Renumbering) -> bool:
     """Whether an allocation that was read as ready is so still, after the uses before this one."""
-    if allocation.until is not None or allocation.standing == "shelved":
+    if allocation.until is not None:
         return False
-    if draft.facts.claims[allocation.claim].static and not renumbering.static_acknowledged:
+    claim = draft.facts.claims[allocation.claim]
+    if claim.static and not renumbering.static_acknowledged:
+        return False
+    if not reaches(target, wish_of(draft, claim.host, draft.state.networks[claim.network])):
         return False
     return allocation.held_until is None or allocation.held_until <= _short(renumbering, draft.moment.now)
 
@@ -148,7 +174,9 @@ def _moved(draft: Draft, allocation: Allocation, target: Space, renumbering: Ren
     """Move one; it waits for a later wave where that is refused, as for want of room."""
     acknowledged = renumbering.static_acknowledged
     try:
-        draft.attempt(lambda: reassign.replace(draft, allocation, target, None, dns=None, acknowledged=acknowledged))
+        draft.attempt(
+            lambda: reassign.replace(draft, allocation, target, None, dns=None, acknowledged=acknowledged, lent_on=True)
+        )
     except TenureError:
         return False
     return True
@@ -156,7 +184,8 @@ def _moved(draft: Draft, allocation: Allocation, target: Space, renumbering: Ren
 
 def _target(draft: Draft, space: Space, to: str | None) -> Space:
     if to is None:
-        raise InvalidValue("say to which subnet", pointer="/to")
+        cidr = space.subnet.cidr
+        raise Conflict(f"{cidr} is not being renumbered; say to which subnet", subnet=cidr, pointer="/to")
     target = resolve.space(draft.state, to, "/to")
     mine, other = space.subnet, target.subnet
     if other.network != mine.network:

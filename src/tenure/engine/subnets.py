@@ -9,7 +9,7 @@ from tenure.engine.draft import Draft
 from tenure.engine.fields import labelled
 from tenure.engine.holdings import as_block
 from tenure.engine.inventory import changed, new, sound_dhcp, vacant
-from tenure.engine.renumber import not_renumbered, stays_draining
+from tenure.engine.renumber import not_renumbered, stays_draining, still_filled
 from tenure.engine.space import Space
 from tenure.engine.stretches import covered, holders_key, left_out, whole
 from tenure.errors import InvalidValue, NotFound, Overlap
@@ -46,7 +46,8 @@ def change_subnet(use: ChangeSubnet, draft: Draft) -> Made:
     Raises:
         InUse: A holder would be outside, or would sit on what is kept from now on.
         Overlap: As for a new one.
-        Conflict: It would not be draining, though its addresses are being replaced.
+        Conflict: It would not be draining, though its addresses are being replaced; or be draining or smaller, though
+            another's are going there.
     """
     space = resolve.space(draft.state, use.subnet, "")
     old = space.subnet
@@ -57,6 +58,7 @@ def change_subnet(use: ChangeSubnet, draft: Draft) -> Made:
     changes = _resolved_fields(draft, use.changes)
     if "cidr" in changes:
         changes["cidr"] = str(_prefix(str(changes["cidr"])))
+    still_filled(changes, draft, space)
     subnet = changed(old, changes, ("network", "vrf"))
     prefix = parse_prefix(subnet.cidr)
     if prefix.version != space.version:

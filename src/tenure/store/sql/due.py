@@ -72,7 +72,7 @@ class Due:
         """Addresses that a renumbering can move, in order, and how many it has still to move. Cost: linear in these."""
         movable = (
             "FROM allocations AS a CROSS JOIN claims AS c WHERE a.until IS NULL AND a.subnet = ? AND c.id = a.claim"
-            " AND NOT a.lease AND (a.standing IS NULL OR a.standing = 'alias') AND NOT EXISTS (SELECT 1"
+            " AND NOT a.lease AND NOT EXISTS (SELECT 1"
             " FROM allocations AS n WHERE n.until IS NULL AND n.replaces IS NOT NULL AND n.replaces = a.id)"
         )
         if not static:

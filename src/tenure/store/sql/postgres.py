@@ -198,11 +198,15 @@ class Postgres:
             raise StoreUnavailable(self._sentence(cause)) from error
 
     def _connected(self, connection: Any, _record: object) -> None:
-        """What bounds this node: how long it may idle with the lock, and how long it waits for it."""
+        """What bounds this node: how long it may idle with the lock, and how long it waits for it.
+
+        Nothing is compiled: a read of many keys looks costly to the server, and compiling it takes longer than it.
+        """
         milliseconds = int(self._bound * 1000)
         with connection.cursor() as cursor:
             for setting in ("idle_in_transaction_session_timeout", "lock_timeout"):
                 cursor.execute(f"SET {setting} = {milliseconds}")
+            cursor.execute("SET jit = off")
         connection.commit()
 
     def _listen(self) -> psycopg.Connection[Any]:

@@ -318,7 +318,6 @@ class SqlReads:
         """What a renumbering of a subnet has left, and who of it is written down by hand."""
         a, c = t.allocations.c, t.claims.c
         left = (a.subnet == subnet) & a.until.is_(None) & a.lease.is_(False)
-        left &= func.coalesce(a.standing, "primary") != "shelved"
         newer = t.allocations.alias("newer")
         left &= ~exists().where(newer.c.until.is_(None), newer.c.replaces == a.id)
         by_hand = select(*CLAIM).where(c.until.is_(None), c.static.is_(True), c.id.in_(select(a.claim).where(left)))
