@@ -365,3 +365,72 @@ def test_blocks_do_not_offer_what_strangers_use() -> None:
     second = world.claim(host="h0-0").addresses[0]
     assert second.block != first.block
     settled(world)
+
+
+# Who was a stranger, and is none any more
+
+
+def test_what_was_seen_of_whom_an_address_is_given_to_is_over() -> None:
+    world = pool()
+    see(world, ("10.0.0.5", MINE))
+    holding = world.claim(address="10.0.0.5", mac=MINE)
+    settled(world)
+    assert [seen.until for seen in world.tables.all("observations")] == [world.now]
+    world.release(holding)
+    settled(world)
+    assert counts(world) == (14, 0, 0, 0, 14), "nobody else is kept from it"
+    assert world.ip(address="10.0.0.5", mac=OTHER) == "10.0.0.5"
+
+
+def test_a_machine_gets_its_former_address_again_though_it_was_seen_on_it() -> None:
+    world = pool(allocate_on="deploy")
+    port = u.NewInterface(mac=MINE, network="prod", boot=True)
+    world.do(u.CreateMachine(name="web", interfaces=(port,)))
+    world.do(u.ReadyMachine(machine="web"))
+    ip = deployed(world)
+    world.do(u.ReleaseMachine(machine="web"))
+    for mac, expected in ((MINE, True), (OTHER, False)):
+        assert outcomes(world, (ip, mac)) == ["stranger"]
+        assert (deployed(world) == ip) is expected
+        settled(world)
+        world.do(u.ReleaseMachine(machine="web"))
+
+
+def deployed(world: World) -> str:
+    world.do(u.DeployMachine(machine="web"))
+    (held,) = world.tables.open("allocations")
+    return str(held.ip)
+
+
+def test_who_was_in_conflict_and_is_given_the_address_is_its_holder() -> None:
+    world = pool()
+    holding = world.claim(machine="web", mac=MINE)
+    ip = holding.addresses[0].ip
+    world.do(u.CreateMachine(name="db", interfaces=(u.NewInterface(mac=OTHER),)))
+    assert outcomes(world, (ip, OTHER)) == ["conflict"]
+    world.do(u.ReassignAddress(vrf="default", ip=ip, interface=OTHER))
+    assert outcomes(world, (ip, OTHER)) == ["holder"]
+    assert [seen.until for seen in world.tables.all("observations")] == [world.now]
+    assert outcomes(world, (ip, OTHER), (ip, MINE)) == ["holder", "conflict"], "who had it before is in conflict now"
+
+
+def test_a_machine_without_interfaces_does_not_bring_back_who_asked() -> None:
+    world = pool()
+    ip = world.ip(machine="web", mac=MINE)
+    world.do(u.CreateMachine(name="db"))
+    world.do(u.ReassignAddress(vrf="default", ip=ip, machine="db"))
+    assert outcomes(world, (ip, MINE), (ip, ELSE)) == ["conflict", "holder"]
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_two_that_take_turns_are_told_of_once_an_hour(held: bool) -> None:
+    world = pool()
+    ip = world.ip(mac=ELSE) if held else "10.0.0.1"
+    events = len(world.events)
+    for _ in range(25):
+        see(world, (ip, MINE), (ip, OTHER))
+        world.wait(10)
+    assert len(world.events) == events + 2
+    world.wait(3600)
+    assert outcomes(world, (ip, MINE), (ip, OTHER))[1] == "known"
+    assert len(world.events) == events + 3

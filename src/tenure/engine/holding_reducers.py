@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model.observed import Observation
 from tenure.net.addresses import number_of
@@ -161,6 +162,8 @@ def _disputed(state: "State", event: e.AddressDisputed) -> Undo:
 
 def _avoided(state: "State", seen: Observation) -> Undo:
     space, number = state.subnets[seen.subnet], number_of(seen.ip)
+    if seen.until <= seen.last:
+        return _trusted(space, number)
     worn = space.worn(number)
     before = space.avoid(number, seen.until)
 
@@ -172,6 +175,12 @@ def _avoided(state: "State", seen: Observation) -> Undo:
             space.unwear(number, worn=worn)
 
     return undo
+
+
+def _trusted(space: Space, number: int) -> Undo:
+    """Whoever was seen there has the address now."""
+    before = space.trust(number)
+    return lambda: None if before is None else space.avoid(number, before)
 
 
 def _nothing(state: "State", event: e.Event) -> Undo:

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Final
 
 from tenure.engine import lifecycle, resolve
+from tenure.engine.adopting import over
 from tenure.engine.draft import Draft
 from tenure.engine.space import Space
 from tenure.errors import InvalidValue
@@ -102,6 +103,7 @@ def _on_free(draft: Draft, space: Space, sighting: Sighting) -> Sight:
 def _on_held(draft: Draft, sighting: Sighting, held: Allocation) -> Sight:
     claim, space = draft.facts.claims[held.claim], draft.state.subnets[held.subnet]
     if _is_holder(draft, sighting.mac, claim, held):
+        _trust(draft, space, sighting)
         if sighting.mac is None and claim.machine is not None:
             lifecycle.seen(draft, claim.machine, draft.moment.now)
         return Sight(sighting.ip, "holder", claim.id)
@@ -113,25 +115,47 @@ def _on_held(draft: Draft, sighting: Sighting, held: Allocation) -> Sight:
 
 
 def _is_holder(draft: Draft, mac: str | None, claim: Claim, held: Allocation) -> bool:
-    """Whether a MAC may be seen there: nobody can tell where none was seen, or none is known."""
+    """Whether a MAC may be seen there: nobody can tell where none was seen, or none is known.
+
+    The MAC that a claim asked with says who that is only while no machine has it: its interface may have been given
+    another since, and the address to another.
+    """
     attached = draft.facts.attached.get(held.id, {})
-    if mac is None or mac == claim.request.mac or not (attached or claim.request.mac):
-        return True
-    if claim.request.shared and mac.startswith(_VIRTUAL):
+    asked = claim.request.mac if claim.machine is None and claim.interface is None else None
+    if mac is None or mac == asked or (claim.request.shared and mac.startswith(_VIRTUAL)):
         return True
     interface = draft.facts.macs.get(mac)
     if interface is None:
-        return False
+        return not (attached or asked)
     users = {claim.machine, *(draft.facts.interfaces[i].machine for i in attached if i in draft.facts.interfaces)}
-    return interface in attached or draft.facts.interfaces[interface].machine in users
+    users.discard(None)
+    mine = interface in attached or draft.facts.interfaces[interface].machine in users
+    return mine or not (attached or users or asked)
 
 
 def _told(draft: Draft, space: Space, sighting: Sighting, claim: Claim | None) -> bool:
-    """Whether just this was recorded not long ago."""
-    last = draft.facts.observations.get((space.subnet.vrf, sighting.ip))
-    if last is None or last.last + TOLD_AGAIN <= draft.moment.now:
+    """Whether just this was recorded not long ago, or more was than there is room for.
+
+    Where several use an address in turn, each sighting is another's than the last: they are told of once, and again
+    after an hour.
+    """
+    last, now = draft.facts.observations.get((space.subnet.vrf, sighting.ip)), draft.moment.now
+    if last is None or last.last + TOLD_AGAIN <= now or last.claim != (None if claim is None else claim.id):
         return False
-    return sighting.mac in (None, last.mac) and last.claim == (None if claim is None else claim.id)
+    if sighting.mac in (None, last.mac):
+        return True
+    changes, where = draft.state.changed_macs, f"{space.subnet.vrf} {sighting.ip}"
+    if not changes.room(where, 1, now):
+        return True
+    changes.note(where, now)
+    return False
+
+
+def _trust(draft: Draft, space: Space, sighting: Sighting) -> None:
+    """Whoever was seen there as a stranger has the address now."""
+    seen = draft.facts.observations.get((space.subnet.vrf, sighting.ip))
+    if seen is not None and seen.until > draft.moment.now and sighting.mac is not None and seen.mac == sighting.mac:
+        over(draft, seen)
 
 
 def _observation(draft: Draft, space: Space, sighting: Sighting, claim: Claim | None) -> Observation:

@@ -130,7 +130,8 @@ class State:
         children: Location ids below a location (`None`: the top). of_network: Subnet ids of a network.
         families: How many subnets of each version a network has. rooms: Those with an address available.
         claims_of, claims_at: Open claims of a network, and at a location.
-        enlisted: How many machines lately were, on each subnet.
+        enlisted: How many machines lately were, on each subnet. changed_macs: On which addresses one MAC was seen
+            after another. queues: How many of the groups that wait in a network were looked at in vain.
         waiting: Addresses that pending claims of (network, version) will need.
         strays: Rests of addresses whose subnet is gone. strangers: What was seen on such.
         relays: Location by (circuit id, remote id). names: Ids by (kind, name).
@@ -164,6 +165,8 @@ class State:
         self.offers = Offers(self.subnets)
         self.enlisted = Lately(timedelta(minutes=1))
         self.declines = Lately(timedelta(days=1))
+        self.changed_macs = Lately(timedelta(hours=1))
+        self.queues: dict[str, int] = {}
         self.strays = Strays()
         self.strangers = Strays()
         self.relays: dict[tuple[str | None, str | None], str] = {}
