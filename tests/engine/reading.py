@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Protocol
 
-from tenure.engine.facts import MOST_QUEUED, WARNED_BEFORE, Facts, Wanted
+from tenure.engine.facts import MOST_QUEUED, WARNED_BEFORE, Facts, Wanted, queue_group
 from tenure.engine.machines import home_handle
 from tenure.model.holding import MACHINES, OWN_PROJECTS, Claim
 from tenure.model.machines import Machine
@@ -76,9 +76,9 @@ class Reading:
         self.facts.settling = self._first("claims", settling, lambda c: c.settles, self.want.settling)
         near = [c for c in self.claims if c.expires is not None and self._is_near(c)]
         self.facts.expiring = self._first("claims", near, lambda c: (c.expires, c.id), self.want.expiring)
-        for network in self.want.queued:
+        for network, skip in self.want.queued:
             waiting = [c for c in self.claims if c.network == network and _queues(c)]
-            self.facts.queued[network] = self._first("claims", waiting, lambda c: (c.since, c.id), MOST_QUEUED)
+            self.facts.queued[network] = self._first("claims", _in_turn(waiting, skip), lambda c: (c.since, c.id))
         machines = {machine.id: machine for machine in self.rows.all("machines")}
         for network, before, allowed, limit in sorted(self.want.harvest):
             ripe = [c for c in self.claims if c.network == network and _is_ripe(c, machines, before, allowed=allowed)]
@@ -89,7 +89,7 @@ class Reading:
         assert claim.expires is not None
         return claim.expires <= self.now + (WARNED_BEFORE if not claim.warned else WARNED_BEFORE * 0)
 
-    def _first(self, table: str, rows: list[Any], key: Callable[[Any], Any], most: int) -> list[str]:
+    def _first(self, table: str, rows: list[Any], key: Callable[[Any], Any], most: int = MOST_QUEUED) -> list[str]:
         first = sorted(rows, key=key)[:most]
         self._put(table, first)
         return [row.id for row in first]
@@ -145,7 +145,8 @@ class Reading:
         self._put("allocations", [a for a in self.allocations if a.claim in others])
 
     def _observations(self) -> None:
-        keys = self.want.addresses | self.want.observed
+        former = {(a.vrf, a.ip) for held in self.facts.former.values() for a in held}
+        keys = self.want.addresses | self.want.observed | former
         self._put("observations", (seen for seen in self.rows.all("observations") if (seen.vrf, seen.ip) in keys))
 
     def _spread(self) -> None:
@@ -188,6 +189,15 @@ class Reading:
 
 def _queues(claim: Claim) -> bool:
     return claim.bound is None and claim.request.queue and not claim.request.defer
+
+
+def _in_turn(waiting: list[Claim], skip: int) -> list[Claim]:
+    groups: dict[Any, list[Claim]] = {}
+    for claim in sorted(waiting, key=lambda c: (c.since, c.id)):
+        groups.setdefault(queue_group(claim), []).append(claim)
+    chosen = list(groups.values())[skip : skip + MOST_QUEUED]
+    placed = [(place, nth, claim) for nth, group in enumerate(chosen) for place, claim in enumerate(group)]
+    return [claim for *_, claim in sorted(placed, key=lambda each: each[:2])[:MOST_QUEUED]]
 
 
 def _idle(claim: Claim, machines: dict[str, Machine]) -> datetime:

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from tenure.engine.facts import MOST_QUEUED
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.answers import Number
@@ -216,3 +217,37 @@ def test_each_family_is_looked_at_and_what_nobody_gives_does_not_count() -> None
     assert told(world) == []
     world.do(u.ChangeSubnet(subnet=POOL, changes={"draining": True}))
     assert told(world) == [("prod", "v4", 0)]
+
+
+# Queues at many places
+
+
+def two_full(count: int = 2) -> tuple[World, list[Any]]:
+    """A network of so many subnets, each with both of its addresses held."""
+    cidrs = [f"10.{n >> 6}.{n & 63}.0/30" for n in range(count)]
+    world = site(*cidrs, cooldown=0, strategy="first_free")
+    return world, [[world.claim(subnet=cidr) for _ in range(2)] for cidr in cidrs]
+
+
+def test_those_that_wait_at_one_full_subnet_keep_nobody_from_another() -> None:
+    world, held = two_full()
+    for n in range(MOST_QUEUED):
+        world.claim(handle=f"a{n}", queue=True, subnet="10.0.0.0/30")
+    queue(world, "b", subnet="10.0.1.0/30")
+    world.release(held[1][0])
+    lapse(world)
+    assert bound(world) == ["b"]
+
+
+def test_however_many_places_are_full_those_after_them_have_their_turn() -> None:
+    world, held = two_full(MOST_QUEUED + 2)
+    for n in range(MOST_QUEUED + 2):
+        world.claim(handle=f"q{n}", queue=True, subnet=f"10.{n >> 6}.{n & 63}.0/30")
+    late, early = MOST_QUEUED + 1, 7
+    world.release(held[late][0])
+    for served in ([], [f"q{late}"]):
+        lapse(world)
+        assert bound(world) == served
+    world.release(held[early][0])
+    lapse(world)
+    assert bound(world) == [f"q{early}", f"q{late}"], "it begins anew"

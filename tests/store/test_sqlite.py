@@ -286,7 +286,7 @@ def test_every_read_by_key_uses_an_index(path: Path, open_store: OpenStore) -> N
         wanted = Wanted(
             handles={("default", "h")}, claims={"c"}, hostnames={"n"}, addresses={(x.VRF.id, "10.0.0.1")},
             macs={"52:54:00:00:00:01"}, machines={"m"}, tokens={"t"}, expired=5, settling=5, expiring=5, naming=5,
-            interfaces={"i"}, hosts={"h"}, last={("dhcp", "h")}, observed={(x.VRF.id, "10.0.0.2")}, queued={"n"},
+            interfaces={"i"}, hosts={"h"}, last={("dhcp", "h")}, observed={(x.VRF.id, "10.0.0.2")}, queued={("n", 0)},
             harvest={("n", START, True, 5)}, renumbering={("s", False, START, 5)},
             holders={("network", "n", "", ""), ("machine", "m", "", ""), ("location", "l", "", ""),
                      ("subnet", "s", "", "")},

@@ -24,17 +24,22 @@ MOST_QUEUED: Final = 256
 """How many of those that queue in a network are read at once."""
 
 
+def queue_group(claim: Claim) -> tuple[str | None, str | None, str]:
+    """What claims that wait in order have in common where they wait for the same: host, subnet and family."""
+    return claim.host, claim.request.subnet, claim.request.family or "v4"
+
+
 @dataclass(slots=True)
 class Wanted:
     """Keys to read.
 
-    What hangs on them is read too: a claim brings its open allocations, those that stand behind it, its
-    machine and its interface with what is used on that, a pending one the open allocations that carry its
-    hostname, an allocation its claim, that of its lender, that which it stands behind, and its attachments, an
-    address its observation, a MAC or a machine its interfaces, an interface its machine, its open allocations and
-    its pending claims, a host its open claims, a machine its open claims and the open allocations that carry its
-    name in lower case. What only hangs on something brings no more than what makes it whole: a claim its open
-    allocations, its machine and its interface, an allocation its attachments.
+    What hangs on them is read too: a claim brings its open allocations, those that stand behind it, its machine and
+    its interface with what is used on that, a pending one the open allocations that carry its hostname, the
+    reservation that it is to use, an allocation its claim, that of its lender, that which it stands behind, and its
+    attachments, an address its observation, a MAC or a machine its interfaces, an interface its machine, its open
+    allocations and its pending claims, a host its open claims, a machine its open claims and the open allocations
+    that carry its name in lower case. What only hangs on something brings no more than what makes it whole: a claim
+    its open allocations, its machine and its interface, an allocation its attachments.
 
     Attributes:
         handles: (project, handle) of open claims.
@@ -47,7 +52,8 @@ class Wanted:
         tokens: Names or ids of open tokens.
         hosts: Ids of locations whose open claims are all to be read.
         spread: Ids of subnets of which to read at which hosts their addresses are held.
-        last: (project, handle) of leases and machines' claims that were released: what the latest held at its end.
+        last: (project, handle) of leases and machines' claims that were released: what the latest held at its end,
+            the latest closed allocation of each of these addresses that rests still, and its observation.
         homes: Names or ids of machines, or MACs, that are wanted too, of whose interfaces to read `last`: what they
             were given by themselves before.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
@@ -57,12 +63,14 @@ class Wanted:
         settling: How many claims whose hand-over is over at `now` to read.
         expiring: How many claims to read whose end has come, or is near (`WARNED_BEFORE`) and was not told.
         naming: How many allocations to read whose name is to follow at `now`.
-        queued: Ids of networks whose claims that wait in order are to be read, the oldest `MOST_QUEUED`.
+        queued: (network id, skip): networks whose claims that wait in order are to be read. Those that ask for the
+            same (host, subnet and family) are a group; groups come by their oldest. After so many groups that many
+            more, `MOST_QUEUED`, are looked at; of these each one's oldest, then each one's next, `MOST_QUEUED` in all.
         harvest: (network id, unseen before, allowed, limit): claims that may be harvested. They are a machine's for
             life, neither static nor asked for by name; the machine is not deployed, was not seen since then, nor
             given the claim since then; and the claim's `harvest`, else the machine's, else `allowed` allows it.
         renumbering: (subnet id, static, promised, limit): open allocations that a renumbering of the subnet has still
-            to move: no leases, none shelved, none that is being replaced; those of static claims only if `static`;
+            to move: no leases, none that is being replaced; those of static claims only if `static`;
             and none whose DHCP promise lasts longer than till `promised`.
     """
 
@@ -80,7 +88,7 @@ class Wanted:
     holders: set[tuple[str, str, str, str]] = field(default_factory=set)
     interfaces: set[str] = field(default_factory=set)
     observed: set[tuple[str, str]] = field(default_factory=set)
-    queued: set[str] = field(default_factory=set)
+    queued: set[tuple[str, int]] = field(default_factory=set)
     harvest: set[tuple[str, datetime, bool, int]] = field(default_factory=set)
     renumbering: set[tuple[str, bool, datetime, int]] = field(default_factory=set)
     called: bool = False
@@ -120,6 +128,7 @@ class Facts:
         pending: Ids of pending claims of an interface. claimed: ids of open claims of a machine.
         last: Latest allocation under a handle whose claim was released, where it was wanted (of several the IPv4 one).
         former: All that that claim held at its end, IPv4 first.
+        rests: The latest closed allocation of an address, by (vrf, ip), where it was read or closed in this batch.
         observations: By (vrf, ip), or None.
         tokens: Open tokens by id. token_names: id by name, or None.
         holders: For each wanted one: the first 20 labels, and how many there are.
@@ -161,6 +170,7 @@ class Facts:
         self.standing: dict[str, dict[str, None]] = {}
         self.spread: dict[str, dict[str | None, tuple[str, int]]] = {}
         self.former: dict[tuple[str, str], tuple[Allocation, ...]] = {}
+        self.rests: dict[tuple[str, str], Allocation] = {}
         self.observations: dict[tuple[str, str], Observation | None] = {}
         self.expired: list[str] = []
         self.settling: list[str] = []
@@ -184,7 +194,7 @@ class Facts:
         _empty(self.named, wanted.hostnames, dict)
         _empty(self.standing, wanted.hosts, dict)
         _empty(self.spread, wanted.spread, dict)
-        _empty(self.queued, wanted.queued, list)
+        _empty(self.queued, (network for network, _ in wanted.queued), list)
         _empty(self.harvest, (network for network, *_ in wanted.harvest), list)
         _empty(self.renumbering, (subnet for subnet, *_ in wanted.renumbering), list)
         _empty(self.left, self.renumbering, int)
@@ -206,6 +216,7 @@ class Facts:
         table, key, row, new = image
         before = net(self.net, image)
         old = None
+        rest = self.rests.get((row.vrf, row.ip)) if table == "allocations" else None
         indexed = table in _INDEXES
         if indexed:
             # What is new was not known before; to look would cost each claim three look-ups.
@@ -215,6 +226,8 @@ class Facts:
         def undo() -> None:
             if indexed:
                 _replace(self, table, row, old)
+            if rest is not None:
+                self.rests[rest.vrf, rest.ip] = rest
             if before is None:
                 del self.net[table, key]
             else:
@@ -306,6 +319,7 @@ def _put_allocation(facts: Facts, row: Allocation) -> None:
     if row.until is not None:
         _unindex_allocation(facts, known or row)
         facts.allocations[row.id] = row
+        facts.rests[row.vrf, row.ip] = row
         return
     if known is not None and (known.hostname, known.behind) != (row.hostname, row.behind):
         _unindex_allocation(facts, known)

@@ -5,7 +5,7 @@ import msgspec
 from tenure.engine import reassign, renumber, thresholds
 from tenure.engine.claims import bind, end
 from tenure.engine.draft import Draft
-from tenure.engine.facts import WARNED_BEFORE, Wanted
+from tenure.engine.facts import MOST_QUEUED, WARNED_BEFORE, Wanted, queue_group
 from tenure.engine.harvest import glean, ripe
 from tenure.engine.reach import draining
 from tenure.engine.state import State, versions
@@ -30,7 +30,7 @@ def want_due(found: Wanted, state: State, limit: int) -> None:
     """What must be read to know what is due."""
     found.expiring = max(found.expiring, limit)
     found.naming = max(found.naming, limit)
-    found.queued.update(_with_room(state))
+    found.queued.update((network, state.queues.get(network, 0)) for network in _with_room(state))
     for network in state.networks.values():
         asked = ripe(state, network, limit)
         if asked is not None:
@@ -83,9 +83,10 @@ def _name(draft: Draft, limit: int) -> int:
 def _serve(draft: Draft, limit: int) -> int:
     """Claims that queue get addresses, the oldest first; one that is refused lets nobody pass who wants the same."""
     done = 0
-    for waiting in draft.facts.queued.values():
+    for network, waiting in draft.facts.queued.items():
         stuck: set[tuple[str | None, str | None, int]] = set()
-        for claim in [draft.facts.claims[id_] for id_ in waiting]:
+        claims = [draft.facts.claims[id_] for id_ in waiting]
+        for claim in claims:
             wants = {(claim.host, claim.request.subnet, version) for version in versions(claim.request.family)}
             if done == limit:
                 return done
@@ -95,7 +96,17 @@ def _serve(draft: Draft, limit: int) -> int:
                 done += 1
             else:
                 stuck |= wants
+        _look_on(draft.state, network, claims)
     return done
+
+
+def _look_on(state: State, network: str, claims: list[Claim]) -> None:
+    """Where there are more groups than were read, the next ones are read next time: nobody is kept by those stuck."""
+    groups = {queue_group(claim) for claim in claims}
+    if len(groups) == MOST_QUEUED:
+        state.queues[network] = state.queues.get(network, 0) + MOST_QUEUED
+    else:
+        state.queues.pop(network, None)
 
 
 def _may_be_served(draft: Draft, claim: Claim) -> bool:

@@ -1,8 +1,12 @@
 """One address for a claim: which subnet, which block, which address; and the refusals when there is none."""
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+import msgspec
+
+from tenure.engine.adopting import adopt, is_own
 from tenure.engine.choosing import choose
 from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
@@ -16,7 +20,7 @@ from tenure.engine.strategies import STRATEGIES, View, Wish
 from tenure.errors import AlreadyAllocated, Conflict, Exhausted, InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network
-from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
+from tenure.model.holding import MACHINES, Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.placement import ROOT, Look
 from tenure.model.policy import Standing, reach_of
 from tenure.net.addresses import number_of, text_of, version_of
@@ -73,14 +77,17 @@ class Why:
 def record_address(
     draft: Draft, claim: Claim, space: Space, number: int, why: Why, *, opens: bool, stand: Stand = PRIMARY
 ) -> None:
-    """Record that a claim has an address, with its name and its interface."""
-    now = draft.moment.now
+    """Record that a claim has an address, with its name and its interface.
+
+    Taken out of its rest, DHCP gives it to nobody before the last promise to who had it before has ended.
+    """
+    now, ip = draft.moment.now, text_of(space.version, number)
     allocation = Allocation(
         id=next(draft.moment.ids),
         claim=claim.id,
         vrf=space.subnet.vrf,
         subnet=space.subnet.id,
-        ip=text_of(space.version, number),
+        ip=ip,
         length=space.width,
         since=now,
         hostname=name_for(draft, claim),
@@ -89,6 +96,10 @@ def record_address(
         standing=stand.standing,
         behind=stand.behind,
     )
+    until, to = _promised_before(draft, claim, space.subnet.vrf, ip)
+    if until is not None:
+        allocation = msgspec.structs.replace(allocation, waits_until=until, waits_for=to)
+    adopt(draft, claim, space, number)
     attachment = None
     if claim.interface is not None:
         attachment = Attachment(allocation=allocation.id, interface=claim.interface, since=now)
@@ -104,8 +115,37 @@ def record_address(
     )
 
 
+def _promised_before(draft: Draft, claim: Claim, vrf: str, ip: str) -> tuple[datetime | None, str | None]:
+    """Until when a resting address was promised to others than the claim's interface, and to which (see `Promise`)."""
+    rest = draft.facts.rests.get((vrf, ip))
+    if rest is None or rest.cooling_until is None:
+        return None, None
+    made = [] if rest.waits_until is None else [(rest.waits_until, rest.waits_for)]
+    if rest.held_until is not None:
+        until = rest.held_until + timedelta(seconds=draft.moment.clock_margin)
+        made.append((until, draft.facts.claims[rest.claim].interface))
+    to = {user for _, user in made if user is None or user != claim.interface}
+    latest = max((min(until, rest.cooling_until) for until, user in made if user in to), default=draft.moment.now)
+    if latest <= draft.moment.now:
+        return None, None
+    return latest, to.pop() if len(to) == 1 else None
+
+
+def _was_its_own(draft: Draft, claim: Claim, rest: Allocation) -> bool:
+    """Whether a closed allocation was used by the claim's interface."""
+    return claim.interface is not None and draft.facts.claims[rest.claim].interface == claim.interface
+
+
+def rests_from(draft: Draft, allocation: Allocation) -> bool:
+    """Whether a closed allocation is the last that its address had, so that its rest is this one's and no later."""
+    rest = draft.facts.rests.get((allocation.vrf, allocation.ip))
+    return rest is not None and rest.id == allocation.id
+
+
 def name_for(draft: Draft, claim: Claim) -> str | None:
     """The relative name that a claim's addresses will have: its own, or its machine's where that is a host name.
+
+    A dynamic lease that calls itself so loses the name: what a client says bars nobody.
 
     Raises:
         Conflict: Another claim's address has it in the same zone.
@@ -117,6 +157,9 @@ def name_for(draft: Draft, claim: Claim) -> str | None:
     domain = draft.state.networks[claim.network].domain
     if hostname is not None and domain is not None:
         holder = name_holder(draft, hostname, claim.network, claim)
+        while holder is not None and holder.lease:
+            _nameless(draft, holder)
+            holder = name_holder(draft, hostname, claim.network, claim)
         if holder is not None:
             raise Conflict(
                 f"the name {hostname}.{domain} belongs to {holder.ip}",
@@ -125,6 +168,24 @@ def name_for(draft: Draft, claim: Claim) -> str | None:
                 pointer="/hostname",
             )
     return hostname
+
+
+def _nameless(draft: Draft, lease: Allocation) -> None:
+    """Record that a dynamic lease has no name any more."""
+    now, claim = draft.moment.now, draft.facts.claims[lease.claim]
+    claim = msgspec.structs.replace(claim, revision=claim.revision + 1)
+    allocation = msgspec.structs.replace(lease, id=next(draft.moment.ids), since=now, hostname=None)
+    used = list(draft.facts.attached.get(lease.id, {}).values())
+    moved = e.AddressMoved(
+        giver=claim,
+        left=msgspec.structs.replace(lease, until=now),
+        attachments=tuple([msgspec.structs.replace(each, until=now) for each in used]),
+        claim=claim,
+        allocation=allocation,
+        attachment=Attachment(allocation=allocation.id, interface=used[0].interface, since=now) if used else None,
+        reason="renamed",
+    )
+    draft.record(moved)
 
 
 def name_holder(draft: Draft, hostname: str, network: str, claim: Claim | None) -> Allocation | None:
@@ -259,7 +320,7 @@ def named(draft: Draft, claim: Claim, address: str, pointer: str = "/address") -
     if number in space.strangers:
         _no_stranger(draft, claim, address, space, pointer)
     resting = space.resting.get(number)
-    if resting is not None and not request.during_cooldown:
+    if resting is not None and not request.during_cooldown and not _rests_for(draft, claim, space, address):
         until = resting.isoformat(timespec="seconds").replace("+00:00", "Z")
         raise Conflict(
             f"{address} rests until {until}; during_cooldown takes it all the same",
@@ -269,11 +330,16 @@ def named(draft: Draft, claim: Claim, address: str, pointer: str = "/address") -
     return space, number, placed(claim, space, number)
 
 
+def _rests_for(draft: Draft, claim: Claim, space: Space, address: str) -> bool:
+    """Whether an address rests because this machine had it, which is deployed with it again."""
+    rest = draft.facts.rests.get((space.subnet.vrf, address))
+    return claim.project == MACHINES and rest is not None and _was_its_own(draft, claim, rest)
+
+
 def _no_stranger(draft: Draft, claim: Claim, address: str, space: Space, pointer: str) -> None:
     """Refuse an address on which another MAC than the claim's was seen."""
-    seen = draft.facts.observations.get((space.subnet.vrf, address))
-    mac = None if claim.interface is None else draft.facts.interfaces[claim.interface].mac
-    if seen is None or seen.mac is None or seen.mac != mac:
+    if not is_own(draft, claim, space, number_of(address)):
+        seen = draft.facts.observations.get((space.subnet.vrf, address))
         who = "somebody" if seen is None or seen.mac is None else seen.mac
         raise Conflict(
             f"{address} was seen in use by {who}, to whom it was not given",
@@ -286,26 +352,29 @@ def _no_stranger(draft: Draft, claim: Claim, address: str, space: Space, pointer
 def had_last(draft: Draft, claim: Claim, version: int, only: Space | None) -> tuple[Space, int, "Why"] | None:
     """The address of a version that was held last under a claim's handle, if it may have it again.
 
-    Its own rest does not bar it; a stranger, somebody else's claim, or a place from which it cannot be used does.
+    Neither does its own rest bar it, nor that its own interface was seen there since; a stranger, somebody else's
+    claim, or a place from which it cannot be used does.
     """
     network = draft.state.networks[claim.network]
     for allocation in draft.facts.former.get((claim.project, claim.handle), ()):
         space, number = draft.state.subnets.get(allocation.subnet), number_of(allocation.ip)
         if space is None or space.version != version or only not in (None, space):
             continue
-        fits = space.subnet.network == network.id and not space.subnet.draining
-        if fits and _is_its_own(space, number, allocation) and _is_near(draft, claim, network, space, number):
+        if space.subnet.network != network.id or space.subnet.draining:
+            continue
+        is_its_own = _is_its_own(draft, claim, space, number, allocation)
+        if is_its_own and _is_near(draft, claim, network, space, number):
             return space, number, placed(claim, space, number, "former")
     return None
 
 
-def _is_its_own(space: Space, number: int, allocation: Allocation) -> bool:
-    """Whether an address is free, or rests from this allocation only."""
-    if number in space.strangers:
+def _is_its_own(draft: Draft, claim: Claim, space: Space, number: int, allocation: Allocation) -> bool:
+    """Whether an address is free, or rests from this allocation only, and from none that came later."""
+    if number in space.strangers and not is_own(draft, claim, space, number):
         return False
     resting = space.resting.get(number)
-    mine = resting is not None and resting == allocation.cooling_until
-    return space.is_free(number) or (mine and not space.is_used(number) and number not in space.closed)
+    mine = resting is None or (resting == allocation.cooling_until and rests_from(draft, allocation))
+    return mine and not space.is_used(number) and number not in space.closed
 
 
 def _is_near(draft: Draft, claim: Claim, network: Network, space: Space, number: int) -> bool:

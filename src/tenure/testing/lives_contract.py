@@ -31,7 +31,7 @@ def asked(**fields: Any) -> ClaimRequest:
 
 def waiting(number: int, **fields: Any) -> Claim:
     """A pending claim that waits in order."""
-    return x.claim(number, bound=None, request=asked(queue=True), **fields)
+    return x.claim(number, **{"bound": None, "request": asked(queue=True), **fields})
 
 
 def home(number: int, machine: str, **fields: Any) -> Claim:
@@ -71,8 +71,8 @@ class RowsOfLivesContract(StoreFixtures):
         one, two = x.claim(1), x.claim(2)
         plain, behind = x.allocation(11, one, "10.0.0.5", hostname="vm"), x.allocation(12, two, "10.0.0.6")
         shelved = replace(
-            plain, standing="shelved", behind=two.id, lender=two.id, waits_until=START + DAY, replaces=behind.id,
-            named_at=START + SECOND,
+            plain, standing="shelved", behind=two.id, lender=two.id, waits_until=START + DAY, waits_for=x.ident(98),
+            replaces=behind.id, named_at=START + SECOND,
         )  # fmt: skip
         site.write(x.given(one, plain), x.given(two, behind))
         for row in (shelved, plain, replace(plain, standing="alias"), replace(plain, hostname=None)):
@@ -220,9 +220,23 @@ class DueContract(StoreFixtures):
             waiting(902, network=x.ident(99)), replace(waiting(903), bound=START),
         ]  # fmt: skip
         site.write(*(e.ClaimDeferred(claim=one) for one in (*claims, *others)))
-        facts = site.facts(queued=[x.NETWORK.id, x.ident(99), x.ident(98)])
+        facts = site.facts(queued=[(x.NETWORK.id, 0), (x.ident(99), 0), (x.ident(98), 0)])
         ids = [one.id for one in reversed(claims)][:MOST_QUEUED]
         assert facts.queued == {x.NETWORK.id: ids, x.ident(99): [x.ident(902)], x.ident(98): []}
+
+    def test_those_that_queue_for_the_same_keep_nobody_else(self, site: Scribe) -> None:
+        many = [
+            waiting(n, since=START, request=asked(queue=True, subnet=x.SUBNET.id)) for n in range(1, MOST_QUEUED + 2)
+        ]
+        others = [
+            waiting(901, since=START + SECOND), waiting(902, since=START + SECOND, host=x.ident(40)),
+            waiting(903, since=START + 2 * SECOND, request=asked(queue=True, family="v6")),
+        ]  # fmt: skip
+        site.write(*(e.ClaimDeferred(claim=one) for one in (*many, *others)))
+        found = site.facts(queued=[(x.NETWORK.id, 0)]).queued[x.NETWORK.id]
+        assert found == [one.id for one in (*many[: MOST_QUEUED - 3], *others)]
+        assert site.facts(queued=[(x.NETWORK.id, 1)]).queued[x.NETWORK.id] == [one.id for one in others]
+        assert site.facts(queued=[(x.NETWORK.id, 4)]).queued[x.NETWORK.id] == []
 
     def test_a_renumbering_reads_what_it_can_move(self, site: Scribe) -> None:
         one, two = x.claim(1), x.claim(2, static=True)
@@ -235,11 +249,11 @@ class DueContract(StoreFixtures):
         site.write(*(x.given(one, row, opens=row is rows[0]) for row in rows), x.given(two, static))
         keys = [(x.SUBNET.id, False, START, 9), (x.ident(98), False, START, 9)]
         facts = site.facts(renumbering=keys)
-        assert facts.renumbering == {x.SUBNET.id: [rows[n].id for n in (5, 1, 0)], x.ident(98): []}
-        assert (facts.left, set(facts.claims)) == ({x.SUBNET.id: 4, x.ident(98): 0}, {one.id})
+        assert facts.renumbering == {x.SUBNET.id: [rows[n].id for n in (5, 3, 1, 0)], x.ident(98): []}
+        assert (facts.left, set(facts.claims)) == ({x.SUBNET.id: 5, x.ident(98): 0}, {one.id})
         site.write(x.given(one, replace(new, replaces=rows[1].id), opens=False))
         facts = site.facts(renumbering=[(x.SUBNET.id, True, START, 2)])
-        assert (facts.renumbering[x.SUBNET.id], facts.left[x.SUBNET.id]) == ([static.id, rows[5].id], 4)
+        assert (facts.renumbering[x.SUBNET.id], facts.left[x.SUBNET.id]) == ([static.id, rows[5].id], 5)
 
 
 class HarvestContract(StoreFixtures):

@@ -43,27 +43,38 @@ class Due:
         near = f"{ends} AND c.warned IS NULL AND c.expires > ?"
         return found + self._claims(near, "c.expires, c.id", most - len(found), self._soon, self._now)
 
-    def queued(self, networks: Sequence[str]) -> list[Claim]:
-        """Claims that wait in order, the oldest of each network. Cost: linear in all that wait."""
+    def queued(self, networks: Sequence[tuple[str, int]]) -> list[Claim]:
+        """Claims that wait in order, the oldest first of each network: of some groups (see `Wanted`).
+
+        Cost: linear in all that wait.
+        """
+        request = f"{self._db.json('c.request')} ->>"
+        group = f"c.network, c.host, {request} 'subnet', coalesce({request} 'family', 'v4')"
         waiting = "c.until IS NULL AND c.bound IS NULL AND c.queued IS NOT NULL AND c.network = k.network"
-        statement = (
-            f"SELECT {', '.join(r.CLAIM)} FROM (SELECT c.*, row_number() OVER"
-            " (PARTITION BY c.network ORDER BY c.since, c.id)"
-            f" AS place FROM {self._db.keys('network text')} {self._db.each('claims c', waiting)}) AS queues"
-            f" WHERE place <= {MOST_QUEUED} ORDER BY network, place"
+        steps = (
+            f"waits AS (SELECT c.*, k.skip, row_number() OVER g AS place, first_value(c.since) OVER g AS eldest,"
+            f" first_value(c.id) OVER g AS first FROM {self._db.keys('network text', 'skip bigint')}"
+            f" {self._db.each('claims c', waiting)} WINDOW g AS (PARTITION BY {group} ORDER BY c.since, c.id))",
+            "numbered AS (SELECT waits.*, dense_rank() OVER (PARTITION BY network ORDER BY eldest, first) - skip AS nth FROM waits)",
+            "turned AS (SELECT numbered.*, row_number() OVER (PARTITION BY network ORDER BY place, nth) AS turn FROM numbered"
+            f" WHERE nth BETWEEN 1 AND {MOST_QUEUED})",
         )
-        packed = self._db.pack(["network text"], [(network,) for network in networks])
-        return [r.claim_of(row) for row in self._db.fetch(self._raw, statement, packed)]
+        chosen = f"SELECT {', '.join(r.CLAIM)} FROM turned WHERE turn <= {MOST_QUEUED} ORDER BY network, since, id"
+        packed = self._db.pack(["network text", "skip bigint"], networks)
+        found = self._db.fetch(self._raw, f"WITH {', '.join(steps)} {chosen}", packed)
+        return [r.claim_of(row) for row in found]
 
     def harvest(self, network: str, before: datetime, *, allowed: bool, most: int) -> list[Claim]:
         """Claims that may be harvested, those unseen longest first; `claims.idle` is in their order."""
         request = f"{self._db.json('c.request')} ->>"
+        named = f"{self._db.json('c.more')} ->> 'named'"
         statement = (
             f"SELECT {CLAIMS} FROM claims AS c CROSS JOIN machines AS m"
             " WHERE c.until IS NULL AND c.idle IS NOT NULL AND c.network = ? AND c.idle < ? AND m.id = c.machine"
             " AND c.kept = 'life' AND c.bound IS NOT NULL AND c.static IS NULL"
             " AND coalesce(c.harvest, m.harvest, ?) = 'allowed'"
-            f" AND {request} 'address' IS NULL AND {request} 'addresses' IS NULL ORDER BY c.idle, c.id LIMIT ?"
+            f" AND {request} 'address' IS NULL AND {request} 'addresses' IS NULL"
+            f" AND {named} IS NULL ORDER BY c.idle, c.id LIMIT ?"
         )
         say = "allowed" if allowed else "never"
         return [r.claim_of(row) for row in self._fetch(statement, network, r.micros(before), say, most)]

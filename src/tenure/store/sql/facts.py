@@ -22,6 +22,8 @@ from tenure.store.sql.due import ALLOCATIONS, CLAIMS, Due
 
 _OBSERVATIONS: Final = ", ".join(f"o.{name}" for name in r.OBSERVATION)
 _ATTACHMENTS: Final = ", ".join(f"x.{name}" for name in r.ATTACHMENT)
+_ADDRESS: Final = ["vrf text", "address bytea"]
+_HERE: Final = "a.vrf = k.vrf AND a.address = k.address"
 _SHOWN: Final = 20  # holders that a refusal names
 
 _machine = msgspec.json.Decoder(Machine).decode
@@ -64,7 +66,7 @@ class Reading:
         self._allocations(wanted)
         self._allocations_due(wanted)
         self._whole()
-        self._observations(wanted.observed | wanted.addresses)
+        self._observations(wanted.observed | wanted.addresses | self._former())
         self._holders(wanted.holders)
         return facts
 
@@ -125,6 +127,10 @@ class Reading:
         for key, held in found.items():
             self._facts.remember(key, held)
 
+    def _former(self) -> set[tuple[str, str]]:
+        """The addresses that were held last under the handles that were read."""
+        return {(held.vrf, held.ip) for known in self._facts.former.values() for held in known}
+
     def _homes(self, named: set[str]) -> set[tuple[str, str]]:
         """The handles under which the interfaces of these machines, or with these MACs, are given addresses."""
         facts = self._facts
@@ -176,6 +182,7 @@ class Reading:
     def _allocations(self, wanted: Wanted) -> None:
         facts = self._facts
         self._by_addresses(wanted.addresses)
+        self._resting(wanted.addresses | self._former())
         named = self._held("a.hostname IS NOT NULL AND a.hostname = k.name")
         self._put("allocations", map(r.allocation_of, self._by(named, "name", self._hostnames(wanted))))
         used = "SELECT x.allocation FROM attachments x WHERE x.until IS NULL AND x.interface = k.port"
@@ -199,6 +206,7 @@ class Reading:
         behind = self._held("a.behind IS NOT NULL AND a.behind = k.claim")
         self._put("allocations", map(r.allocation_of, self._by(behind, "claim", found)))
         named = {id_ for held in facts.allocations.values() for id_ in (held.claim, held.behind, held.lender)}
+        named |= {claim.request.reservation for claim in facts.claims.values() if claim.bound is None}
         others = {id_ for id_ in named if id_ is not None and id_ not in facts.claims}
         self._claims_by_id(others)
         self._held_by(others)
@@ -231,14 +239,15 @@ class Reading:
         return self._each(ALLOCATIONS, "allocations a", f"a.until IS NULL AND {condition}")
 
     def _by_addresses(self, addresses: set[tuple[str, str]]) -> None:
-        """Open ones, and the latest of those that rest."""
-        columns = ["vrf text", "address bytea"]
         keys = [(vrf, r.packed(ip)) for vrf, ip in addresses]
-        here = "a.vrf = k.vrf AND a.address = k.address"
-        self._put("allocations", map(r.allocation_of, self._rows(self._held(here), columns, keys)))
-        rests = f"a.until IS NOT NULL AND {here} AND a.cooling_until > {self._now:d}"
+        self._put("allocations", map(r.allocation_of, self._rows(self._held(_HERE), _ADDRESS, keys)))
+
+    def _resting(self, addresses: set[tuple[str, str]]) -> None:
+        """The latest allocation of each address that rests."""
+        keys = [(vrf, r.packed(ip)) for vrf, ip in addresses]
+        rests = f"a.until IS NOT NULL AND {_HERE} AND a.cooling_until > {self._now:d}"
         resting = self._each(ALLOCATIONS, "allocations a", rests) + " ORDER BY a.until"
-        latest = {(row[2], row[4]): row for row in self._rows(resting, columns, keys)}
+        latest = {(row[2], row[4]): row for row in self._rows(resting, _ADDRESS, keys)}
         self._put("allocations", map(r.allocation_of, latest.values()))
 
     def _spread(self, subnets: set[str]) -> None:
