@@ -165,8 +165,9 @@ def _its_link(draft: Draft, link: Link, known: Allocation) -> Link:
 
 
 def _waits(draft: Draft, known: Allocation) -> bool:
-    """Whether an address is still promised to who had it before."""
-    return known.waits_until is not None and known.waits_until > draft.moment.now
+    """Whether an address is still promised to who had it before, and that is not who uses it now."""
+    users = draft.facts.attached.get(known.id, ())
+    return known.waits_until is not None and known.waits_until > draft.moment.now and known.waits_for not in users
 
 
 def _bound_here(draft: Draft, link: Link, client: Client, place: Place) -> Allocation | None:

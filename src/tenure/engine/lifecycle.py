@@ -25,6 +25,7 @@ from typing import Final
 import msgspec
 
 from tenure.engine import resolve
+from tenure.engine.attaching import let_go, outlives
 from tenure.engine.claims import end, give
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding
@@ -143,7 +144,8 @@ def release_machine(use: ReleaseMachine, draft: Draft) -> MachineWithInterfaces:
 def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
     """End a machine's life: every claim of it ends, whoever asked for it, and it gets nothing by itself any more.
 
-    Its interfaces stay known until it is deleted, and use nothing: shared addresses are taken off them.
+    Its interfaces stay known until it is deleted, and use nothing: addresses that float, and those that are shared
+    with another machine, are taken off them.
 
     Raises:
         NotFound: There is no such machine.
@@ -154,7 +156,11 @@ def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
         return _told(draft, machine)
     _living(draft, use.machine)
     _enter(draft, machine, "retired", e.MachineRetired)
-    displaced = _end(draft, _claims(draft, machine), "retired")
+    stay = [claim for claim in _claims(draft, machine) if outlives(draft, claim, machine.id)]
+    ended = [claim for claim in _claims(draft, machine) if claim not in stay]
+    displaced = _end(draft, ended, "retired", *stay)
+    for claim in stay:
+        let_go(draft, draft.facts.claims[claim.id])
     for interface in ports_of(draft, machine.id):
         _take_off(draft, interface)
     return _told(draft, machine, displaced)
@@ -357,9 +363,9 @@ def _blamed(draft: Draft, error: TenureError, interface: Interface, network: Net
     return type(error)(said, **{**error.facts, "interface": interface.mac, "network": network.name})
 
 
-def _end(draft: Draft, claims: list[Claim], reason: str) -> tuple[Displaced, ...]:
-    """End claims one after another; what became of other addresses, those of `claims` left out."""
-    ended = {claim.id for claim in claims}
+def _end(draft: Draft, claims: list[Claim], reason: str, *silent: Claim) -> tuple[Displaced, ...]:
+    """End claims one after another; what became of other addresses, those of `claims` and `silent` left out."""
+    ended = {claim.id for claim in (*claims, *silent)}
     told: list[Displaced] = []
     for claim in claims:
         told += end(draft, draft.facts.claims[claim.id], reason).displaced

@@ -5,26 +5,32 @@ from datetime import timedelta
 import msgspec
 
 from tenure.engine import resolve
-from tenure.engine.claims import allocate, open_claim
+from tenure.engine.adjacent import side_by_side
+from tenure.engine.claims import open_claim
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
+from tenure.engine.placing import find
 from tenure.engine.reach import barrier, not_draining
+from tenure.engine.replacing import beside, follow_name, may_write
 from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, TenureError
 from tenure.model import events as e
 from tenure.model.answers import Answers, Holding
-from tenure.model.holding import Allocation, Claim
+from tenure.model.holding import LEASES, Allocation, Claim
 from tenure.model.placement import ROOT
 from tenure.model.policy import Title, reach_of
 from tenure.model.topology import Location
 from tenure.model.uses import EvacuateHost, RebindClaim, SettleClaim
-from tenure.net.addresses import number_of
+from tenure.net.addresses import number_of, version_of
 
 MOST_EVACUATED = 10_000
 LONGEST_HANDOVER = 86_400
 """Seconds for which the host that a claim leaves may go on announcing its addresses."""
 
 Move = RebindClaim | EvacuateHost
+
+_SENT = ("/static_acknowledged",)
+"""What a refusal of one of many may point at; nothing else of it was sent."""
 
 
 def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
@@ -36,8 +42,8 @@ def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
 
     Raises:
         InvalidValue: The place is no host, and the claim is not there already.
-        Conflict: It is pending; the place is draining; or a boundary or a subnet's place keeps an
-            address where it is, and `renumber` was not said.
+        Conflict: It is pending; the place is draining; a boundary or a subnet's place keeps an address where it is,
+            and `renumber` was not said; or it was, and the claim is static and nobody acknowledged that.
         Exhausted: There is nothing for it near the new host; it stays as it was.
 
     Cost: for each address, one look at its block.
@@ -47,6 +53,8 @@ def rebind_claim(use: RebindClaim, draft: Draft) -> Holding:
     _bounded(use.handover)
     if claim.bound is None:
         raise Conflict(f"claim {claim.id} is not bound yet; bind it", claim=claim.id)
+    if claim.project == LEASES:
+        raise Conflict(f"claim {claim.id} is a dynamic lease: it stays where its client is", claim=claim.id)
     if claim.host != place.id:  # one at a rack, as DHCP binds them, is renumbered there
         resolve.only_host(place)
     return _moved(draft, claim, place.id, use)
@@ -156,7 +164,7 @@ def _carried(draft: Draft, claim: Claim, to: str, how: Move) -> Holding:
     try:
         return _moved(draft, claim, to, how)
     except TenureError as error:
-        facts = {name: fact for name, fact in error.facts.items() if name != "pointer"}  # that is of what was not sent
+        facts = {name: fact for name, fact in error.facts.items() if name != "pointer" or fact in _SENT}
         raise type(error)(f"claim {claim.handle!r}: {error.message}", **{**facts, "claim": claim.id}) from error
 
 
@@ -164,7 +172,7 @@ def _moved(draft: Draft, claim: Claim, host: str, how: Move) -> Holding:
     if claim.host != host or how.renumber:
         not_draining(draft.state, host)
         if how.renumber:
-            _renumber(draft, claim, host)
+            _renumber(draft, claim, host, acknowledged=how.static_acknowledged)
         else:
             _keep(draft, claim, host, how.handover)
     return holding(draft, draft.facts.claims[claim.id])
@@ -214,15 +222,31 @@ def _titled(state: State, allocation: Allocation, host: str | None) -> Allocatio
     return msgspec.structs.replace(allocation, title=title)
 
 
-def _renumber(draft: Draft, claim: Claim, host: str) -> None:
-    """The new addresses are decided before the old ones are given back, so that they are others."""
+def _renumber(draft: Draft, claim: Claim, host: str, *, acknowledged: bool) -> None:
+    """The new addresses are decided before the old ones are given back, so that they are others.
+
+    Each is used, called and stands as the one that it replaces.
+    """
+    may_write(claim, acknowledged=acknowledged)
     if claim.by_name or claim.request.reservation is not None:
         raise Conflict(f"claim {claim.id} asks for just what it has; release it first", claim=claim.id)
     moved = msgspec.structs.replace(claim, host=host, leaving=None, settles=None, revision=claim.revision + 1)
-    old = list(draft.facts.held[claim.id].values())
     draft.record(e.ClaimRebound(claim=moved, before=claim.host))
-    allocate(draft, moved, opens=False)
-    release(draft, moved, "renumbered", closes=False, held=old)
+    for waiting in [a for a in draft.facts.held[claim.id].values() if a.replaces is not None]:
+        follow_name(draft, waiting)
+    old = sorted(draft.facts.held[claim.id].values(), key=lambda a: (version_of(a.ip), number_of(a.ip)))
+    for version in (4, 6):
+        _replace(draft, moved, [a for a in old if version_of(a.ip) == version], version)
+    release(draft, draft.facts.claims[claim.id], "renumbered", closes=False, held=old)
+
+
+def _replace(draft: Draft, claim: Claim, old: list[Allocation], version: int) -> None:
+    """Record new addresses of a version near a claim's host, side by side if it asked for that and has them so."""
+    together = claim.request.contiguous and claim.request.count == len(old) > 1
+    found = iter(side_by_side(draft, claim, version) if together else ())
+    for allocation in old:
+        near = next(found) if together else find(draft, claim, version)
+        beside(draft, allocation, near, None, lender=None)
 
 
 def _settle(draft: Draft, claim: Claim) -> None:

@@ -65,7 +65,7 @@ def pass_on(
     """Record that a held address is under `claim` and used by `interfaces` from now on.
 
     The giver's claim ends where this was its last address. Where another interface uses it now, DHCP gives it to
-    nobody before the last promise to its former user has ended.
+    nobody but its former user before the last promise to that one has ended. Back at who lent it, it is lent no more.
 
     Args:
         left: What it is till now.
@@ -82,7 +82,10 @@ def pass_on(
     attached = draft.facts.attached.get(left.id, {})
     fields: dict[str, Any] = {"id": next(draft.moment.ids), "claim": claim.id, "since": now, **new}
     if set(used) != set(attached):
-        fields |= {"held_until": None, "waits_until": promised(draft, left)}
+        promise = promised(draft, left)
+        fields |= {"held_until": None, "waits_until": promise and promise.until, "waits_for": promise and promise.to}
+    if left.lender == claim.id:
+        fields["lender"] = None
     allocation: Allocation = msgspec.structs.replace(left, **fields)
     attachments = [Attachment(allocation=allocation.id, interface=port, since=now) for port in used]
     last = giver.id != claim.id and len(draft.facts.held[giver.id]) == 1

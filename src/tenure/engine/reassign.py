@@ -10,17 +10,20 @@ from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
 from tenure.engine.moves import follow_host, host_of, kept_at
 from tenure.engine.passing import Gap, held_at, interface_of, pass_on
-from tenure.engine.placing import Why, find, name_for, name_holder
+from tenure.engine.placing import find, name_for, name_holder
 from tenure.engine.ports import boot_port
+from tenure.engine.replacing import beside, follow_name, may_write, settled, take_back
 from tenure.engine.space import Space
-from tenure.engine.standing import displace
+from tenure.engine.standing import displace, set_beside
 from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.answers import Displaced, Holding
-from tenure.model.holding import LEASES, MACHINES, Allocation, Attachment, Claim, ClaimRequest
+from tenure.model.holding import LEASES, MACHINES, Allocation, Claim, ClaimRequest
 from tenure.model.policy import NameFollows, OnOverride
 from tenure.model.uses import ReassignAddress, RenameAddress
 from tenure.net.addresses import number_of, parse_address, text_of, version_of
+
+__all__ = ["follow_name", "not_taken", "reassign_address", "rename", "rename_address", "replace"]
 
 _TARGETS = ("interface", "machine", "claim", "address")
 
@@ -85,7 +88,7 @@ def rename(draft: Draft, allocation: Allocation, name: str | None) -> Allocation
         Conflict: The name belongs to another's address.
     """
     claim = draft.facts.claims[allocation.claim]
-    _not_taken(draft, name, claim)
+    not_taken(draft, name, claim)
     claim = msgspec.structs.replace(claim, revision=claim.revision + 1)
     used = draft.facts.attached.get(allocation.id, {})
     return pass_on(draft, allocation, claim, used, reason="renamed", hostname=name)
@@ -322,22 +325,24 @@ def _make_way(
     request = claim.request
     if on_override is not None:
         request = msgspec.structs.replace(request, on_override=on_override)
-    found = displace(draft, msgspec.structs.replace(claim, request=request), version)
+    asking = msgspec.structs.replace(claim, request=request)
     if claim.interface is None:
-        return found
+        return ()
     how = request.on_override or draft.state.networks[claim.network].on_override
     mine = [a for a in draft.facts.held[claim.id].values() if a.ip != ip and version_of(a.ip) == version]
-    return found + tuple([_aside(draft, a, how) for a in mine if a.standing == "primary"])
+    mine = [a for a in mine if a.standing == "primary" or a.behind is not None]
+    aside = tuple([_aside(draft, a, how) for a in mine])  # first, so that none stands behind what will stand behind it
+    return displace(draft, asking, version) + aside
 
 
 def _aside(draft: Draft, allocation: Allocation, how: OnOverride) -> Displaced:
     """What a claim had itself: it is not shelved, as the claim cannot end before itself; it stays as an alias."""
+    if how != "release":
+        return set_beside(draft, allocation)
+    allocation = settled(draft, allocation)
     claim = draft.facts.claims[allocation.claim]
-    if how == "release":
-        release(draft, claim, "displaced", closes=False, held=[allocation])
-        return Displaced(allocation.ip, "released", claim.id)
-    draft.record(e.AddressAliased(claim=claim, allocation=msgspec.structs.replace(allocation, standing="alias")))
-    return Displaced(allocation.ip, "kept", claim.id)
+    release(draft, claim, "displaced", closes=False, held=[allocation])
+    return Displaced(allocation.ip, "released", claim.id)
 
 
 # Names
@@ -346,7 +351,7 @@ def _aside(draft: Draft, allocation: Allocation, how: OnOverride) -> Displaced:
 def _called(draft: Draft, allocation: Allocation, giver: Claim, claim: Claim) -> str | None:
     """The name of an address that changes hands: one that it was given itself, else as its claim's are called."""
     if allocation.hostname is not None and allocation.hostname != _usual_name(draft, giver):
-        _not_taken(draft, allocation.hostname, claim)
+        not_taken(draft, allocation.hostname, claim)
         return allocation.hostname
     return name_for(draft, claim)
 
@@ -360,7 +365,7 @@ def _machine_name(draft: Draft, claim: Claim) -> str | None:
     return name if name is not None and resolve.is_hostname(name) else None
 
 
-def _not_taken(draft: Draft, name: str | None, claim: Claim) -> None:
+def not_taken(draft: Draft, name: str | None, claim: Claim) -> None:
     """Refuse a name that another's address has.
 
     Raises:

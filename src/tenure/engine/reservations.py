@@ -6,6 +6,7 @@ A name that the reservation gave it stays with it all the while.
 """
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,14 +25,17 @@ def reservation_named(draft: Draft, name: str, project: str) -> Claim:
     Raises:
         NotFound: There is none.
         NotPermitted: It is another project's.
-        Conflict: It was released, waits, or is a machine's claim.
+        Conflict: It was released, waits, borrows its addresses itself, or is a machine's claim.
     """
-    found = draft.facts.handles.get((project, name)) or name
-    claim = draft.facts.claims.get(found)
+    claim = draft.facts.claims.get(name)
+    if claim is None or claim.project != project:  # a handle is any text, also the id of what is not this project's
+        claim = draft.facts.claims.get(draft.facts.handles.get((project, name)) or name)
     if claim is None:
         raise NotFound(f"there is no reservation {name!r}", kind="claim", name=name, pointer="/from")
     if claim.project != project:
         raise NotPermitted(f"reservation {name!r} is of another project", claim=claim.id, pointer="/from")
+    if claim.request.reservation is not None:
+        raise Conflict(f"claim {claim.id} borrows itself; name the reservation", claim=claim.id, pointer="/from")
     if (claim.request.machine, claim.request.mac, claim.interface) != (None, None, None):
         raise Conflict(f"claim {claim.id} is used by a machine: it is no reservation", claim=claim.id, pointer="/from")
     if claim.state != "bound":
@@ -77,10 +81,10 @@ def lent_to(draft: Draft, claim: Claim, version: int) -> list[Allocation]:
         Exhausted: It holds too few.
     """
     request = claim.request
-    source = draft.facts.claims[str(request.reservation)]
-    if source.until is not None:
-        raise Conflict(f"reservation {source.id} was released", claim=source.id, pointer="/from")
-    held = [a for a in draft.facts.held[source.id].values() if version_of(a.ip) == version]
+    source = draft.facts.claims.get(str(request.reservation))
+    if source is None or source.until is not None:
+        raise Conflict(f"reservation {request.reservation} was released", claim=request.reservation, pointer="/from")
+    held = [a for a in draft.facts.held.get(source.id, {}).values() if version_of(a.ip) == version and not a.lender]
     named = [ip for ip in (request.address, *request.addresses) if ip is not None and version_of(ip) == version]
     if named:
         return [_held(held, ip, source) for ip in named]
@@ -127,10 +131,10 @@ def give_back(draft: Draft, claim: Claim, allocation: Allocation, *, closes: boo
     """Record that a lent address goes back to its reservation, and that the borrower ends with it if `closes`.
 
     `claim`: The borrower, as it is then. Returns whether it was so: nothing is recorded of an address that is not
-    lent, or whose reservation is gone.
+    lent, or whose reservation is gone; or that is in its reservation already.
     """
     lender = draft.facts.claims[allocation.lender] if allocation.lender is not None else None
-    if lender is None or lender.until is not None:
+    if lender is None or lender.until is not None or lender.id == allocation.claim:
         return False
     why = placed(lender, draft.state.subnets[allocation.subnet], number_of(allocation.ip))
     own = allocation.hostname == lender.request.hostname
@@ -139,7 +143,7 @@ def give_back(draft: Draft, claim: Claim, allocation: Allocation, *, closes: boo
         hostname=allocation.hostname if own else None,
         block=why.block,
         title=why.title,
-        standing="alias" if lender.request.shared else "primary",
+        standing="primary" if lender.interface is None and not lender.request.shared else "alias",
         behind=None,
         lender=None,
     )
@@ -151,25 +155,39 @@ def give_back(draft: Draft, claim: Claim, allocation: Allocation, *, closes: boo
 def _moved(draft: Draft, allocation: Allocation, claim: Claim) -> Allocation:
     """The same address under another claim. Whoever was promised it keeps it from others until then."""
     stays = claim.interface is not None and claim.interface in draft.facts.attached.get(allocation.id, ())
+    promise = None if stays else promised(draft, allocation)
     return msgspec.structs.replace(
         allocation,
         id=next(draft.moment.ids),
         claim=claim.id,
         since=draft.moment.now,
         held_until=allocation.held_until if stays else None,
-        waits_until=allocation.waits_until if stays else promised(draft, allocation),
+        waits_until=allocation.waits_until if stays else promise and promise.until,
+        waits_for=allocation.waits_for if stays else promise and promise.to,
         replaces=None,
         named_at=None,
     )
 
 
-def promised(draft: Draft, allocation: Allocation) -> datetime | None:
-    """Until when an address must wait for its present or a former user, if that is still to come."""
-    ends = [] if allocation.waits_until is None else [allocation.waits_until]
+class Promise(NamedTuple):
+    """Until when DHCP has promised an address, and to which interface; None: to several, or to nobody known."""
+
+    until: datetime
+    to: str | None
+
+
+def promised(draft: Draft, allocation: Allocation) -> Promise | None:
+    """What was promised of an address to its present or a former user, if the end of that is still to come."""
+    made = [] if allocation.waits_until is None else [Promise(allocation.waits_until, allocation.waits_for)]
     if allocation.held_until is not None:
-        ends.append(allocation.held_until + timedelta(seconds=draft.moment.clock_margin))
-    latest = max(ends, default=None)
-    return latest if latest is not None and latest > draft.moment.now else None
+        users = list(draft.facts.attached.get(allocation.id, ()))
+        until = allocation.held_until + timedelta(seconds=draft.moment.clock_margin)
+        made.append(Promise(until, users[0] if len(users) == 1 else None))
+    made = [each for each in made if each.until > draft.moment.now]
+    if not made:
+        return None
+    to = {each.to for each in made}
+    return Promise(max(each.until for each in made), to.pop() if len(to) == 1 else None)
 
 
 def _move(

@@ -5,6 +5,7 @@ aliases and shared ones aside. Another claim for the interface displaces it;
 what was displaced stands behind that claim until it ends.
 """
 
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import release
 from tenure.engine.placing import ALIAS, PRIMARY, Stand
+from tenure.engine.replacing import settled
 from tenure.model import events as e
 from tenure.model.answers import Displaced
 from tenure.model.holding import Allocation, Claim
@@ -27,40 +29,43 @@ class Follower(NamedTuple):
 
 
 def stand_of(draft: Draft, claim: Claim, version: int, *, waited: bool = False) -> Stand:
-    """How a claim's next address of a version will stand: as the one that it replaces does, if there is one.
+    """How a claim's first address of a version will stand.
 
     `waited`: It is not decided in the call that asked for it; so it stands behind what its interface was given
     because of later calls.
     """
     if claim.request.alias or claim.request.shared:
         return ALIAS
-    mine = [a for a in draft.facts.held.get(claim.id, {}).values() if a.behind is not None]
-    found = next((Stand(a.standing, a.behind) for a in mine if version_of(a.ip) == version), PRIMARY)
-    return _behind_later(draft, claim, version) if waited and found == PRIMARY else found
+    return _behind_later(draft, claim, version) if waited else PRIMARY
 
 
 def _behind_later(draft: Draft, claim: Claim, version: int) -> Stand:
-    for allocation in _primaries(draft, claim, version):
+    for allocation in primaries(draft, claim, version):
         later = draft.facts.claims[allocation.claim]
-        if (later.since, later.handle) > (claim.since, claim.handle):
+        if _asked(later) > _asked(claim):
             how = later.request.on_override or draft.state.networks[claim.network].on_override
             return Stand("alias" if how == "keep" else "shelved", later.id)
     return PRIMARY
 
 
 def displace(draft: Draft, claim: Claim, version: int) -> tuple[Displaced, ...]:
-    """Record what becomes of the primary addresses that a claim's own of this version replaces on its interface.
+    """Record what becomes of the addresses that a claim's own of this version replaces on its interface.
 
-    They are those of other claims, of the same network and version. Nothing where the claim has no interface,
-    is an alias, shared or a lease, or stands behind another itself.
+    They are the primary ones of other claims, of the same network and version; or, where the claim stands behind a
+    later one itself, what stood there in its place: of claims that asked before it. Nothing where the claim has no
+    interface, is an alias, shared or a lease.
 
     Cost: linear in the addresses of the interface.
     """
-    if claim.interface is None or not _displaces(draft, claim, version):
+    if claim.interface is None or claim.request.alias or claim.request.shared:
         return ()
     network = draft.state.networks[claim.network]
     how = claim.request.on_override or network.on_override
-    return tuple([_displaced(draft, claim, a, how) for a in _primaries(draft, claim, version)])
+    mine = [a for a in draft.facts.held.get(claim.id, {}).values() if version_of(a.ip) == version and not a.lease]
+    if any(a.standing == "primary" for a in mine):
+        return tuple([_displaced(draft, claim, a, how) for a in primaries(draft, claim, version)])
+    later = next((a.behind for a in mine if a.behind is not None), None)
+    return () if later is None else _overtaken(draft, claim, version, later, how)
 
 
 def followers(draft: Draft, claim: Claim) -> list[Follower]:
@@ -80,24 +85,34 @@ def restore(draft: Draft, claim: Claim) -> tuple[Displaced, ...]:
 
 
 def bring_back(draft: Draft, waiting: list[Follower]) -> tuple[Displaced, ...]:
-    """As `restore`, of followers that were asked for before their claim ended."""
-    back = []
-    for allocation, behind in waiting:
-        if behind is None:
+    """As `restore`, of followers that were asked for before their claim ended.
+
+    Of several the one that was asked for last is primary; those before it stand behind it.
+    """
+    claims, back = draft.facts.claims, []
+    for allocation, behind in sorted(waiting, key=lambda each: _asked(claims[each.allocation.claim]), reverse=True):
+        before = behind or _instead(draft, allocation)
+        if before is None:
             back.append(_restored(draft, allocation))
         else:
-            _stand_behind(draft, allocation, behind)
+            _stand_behind(draft, allocation, before)
     return tuple(back)
 
 
-def _displaces(draft: Draft, claim: Claim, version: int) -> bool:
-    if claim.request.alias or claim.request.shared:
-        return False
-    mine = draft.facts.held.get(claim.id, {}).values()
-    return any(a.standing == "primary" and not a.lease and version_of(a.ip) == version for a in mine)
+def set_beside(draft: Draft, allocation: Allocation) -> Displaced:
+    """Record that an address stands beside what its interface has, and behind nobody; primary where it has nothing."""
+    alone = _instead(draft, allocation) is None
+    now = msgspec.structs.replace(allocation, standing="primary" if alone else "alias", behind=None)
+    claim = draft.facts.claims[now.claim]
+    if now.standing == "alias" and allocation.standing == "primary":
+        draft.record(e.AddressAliased(claim=claim, allocation=now))
+    elif now != allocation:
+        draft.record(e.AddressRestored(claim=claim, allocation=now, before=allocation.standing))
+    return Displaced(now.ip, "restored" if alone else "kept", now.claim)
 
 
-def _primaries(draft: Draft, claim: Claim, version: int) -> list[Allocation]:
+def primaries(draft: Draft, claim: Claim, version: int) -> list[Allocation]:
+    """The primary addresses of other claims on a claim's interface, of its network and a version."""
     facts, found = draft.facts, []
     for id_ in facts.uses.get(claim.interface or "", ()):
         a = facts.allocations[id_]
@@ -105,6 +120,33 @@ def _primaries(draft: Draft, claim: Claim, version: int) -> list[Allocation]:
         if not mine and draft.state.subnets[a.subnet].subnet.network == claim.network:
             found.append(a)
     return found
+
+
+def _instead(draft: Draft, allocation: Allocation) -> str | None:
+    """The claim of the primary address that the interface of an address has beside it."""
+    claim, version = draft.facts.claims[allocation.claim], version_of(allocation.ip)
+    mine = (a for a in draft.facts.held[claim.id].values() if a.id != allocation.id and version_of(a.ip) == version)
+    if claim.interface is not None and any(a.standing == "primary" and not a.lease for a in mine):
+        return claim.id
+    return next((a.claim for a in primaries(draft, claim, version)), None)
+
+
+def _asked(claim: Claim) -> tuple[datetime, str]:
+    """In which order claims of an interface were asked for."""
+    return claim.since, claim.handle
+
+
+def _overtaken(draft: Draft, claim: Claim, version: int, later: str, how: OnOverride) -> tuple[Displaced, ...]:
+    """What an earlier claim has behind the later one that a claim stands behind, stands behind the claim now."""
+    claims, waiting = draft.facts.claims, [draft.facts.allocations[a] for a in draft.facts.behind[later]]
+    found = [a for a in waiting if version_of(a.ip) == version and _asked(claims[a.claim]) < _asked(claim)]
+    told = []
+    for allocation in found:
+        if how == "release":
+            told.append(_released(draft, claim, allocation))
+        else:
+            _stand_behind(draft, allocation, claim.id)
+    return tuple(told)
 
 
 def _displaced(draft: Draft, claim: Claim, allocation: Allocation, how: OnOverride) -> Displaced:
@@ -116,7 +158,8 @@ def _displaced(draft: Draft, claim: Claim, allocation: Allocation, how: OnOverri
 
 
 def _released(draft: Draft, claim: Claim, allocation: Allocation) -> Displaced:
-    """The displaced address goes back; what stood behind it stands behind its successor."""
+    """The displaced address goes back, with one that it replaces; what stood behind it stands behind its successor."""
+    allocation = settled(draft, allocation)
     holder = draft.facts.claims[allocation.claim]
     version = version_of(allocation.ip)
     waiting = [f.allocation for f in followers(draft, holder) if version_of(f.allocation.ip) == version]
@@ -138,16 +181,11 @@ def closed(draft: Draft, claim: Claim) -> Claim:
 def _stand_behind(draft: Draft, allocation: Allocation, claim: str) -> None:
     """Record that an allocation stands, as it says, behind a claim; behind its own, which cannot end first: beside."""
     if allocation.claim == claim:
-        _beside(draft, allocation)
+        set_beside(draft, allocation)
         return
     now = msgspec.structs.replace(allocation, behind=claim)
     event = e.AddressShelved if now.standing == "shelved" else e.AddressAliased
     draft.record(event(claim=draft.facts.claims[now.claim], allocation=now))
-
-
-def _beside(draft: Draft, allocation: Allocation) -> None:
-    now = msgspec.structs.replace(allocation, standing="alias", behind=None)
-    draft.record(e.AddressRestored(claim=draft.facts.claims[now.claim], allocation=now, before=allocation.standing))
 
 
 def _restored(draft: Draft, allocation: Allocation) -> Displaced:

@@ -133,7 +133,8 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             `shelved` is kept, answers to nobody and has no name in DNS.
         behind: Id of the claim that displaced it (made it an alias, or shelved it), after which it comes back.
         lender: Id of the reservation that it goes back to at its release.
-        waits_until: A former user was promised it until then; DHCP gives it to nobody before.
+        waits_until: A former user was promised it until then; DHCP gives it to nobody else before.
+        waits_for: Id of the interface that was promised it; None: several were, or it is not known which.
         replaces: Id of the allocation of the same claim whose name it takes when its client uses it,
             and at `named_at` in any case; that one is taken back then.
     """
@@ -156,6 +157,7 @@ class Allocation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     behind: str | None = None
     lender: str | None = None
     waits_until: datetime | None = None
+    waits_for: str | None = None
     replaces: str | None = None
     named_at: datetime | None = None
 

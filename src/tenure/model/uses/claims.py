@@ -29,12 +29,14 @@ class RebindClaim(Asking, frozen=True, kw_only=True):
     """Move a claim to another host; `renumber` takes addresses near it instead of keeping the old ones.
 
     `handover`: Seconds for which the host that it leaves announces kept addresses too, less preferred.
+    `static_acknowledged`: Somebody changes what is written by hand into the machine, where it is renumbered.
     """
 
     claim: str
     host: str
     renumber: bool = False
     handover: int = 30
+    static_acknowledged: bool = False
 
 
 class SettleClaim(Asking, frozen=True, kw_only=True):
@@ -50,6 +52,7 @@ class EvacuateHost(Asking, frozen=True, kw_only=True):
     to: str
     renumber: bool = False
     handover: int = 30
+    static_acknowledged: bool = False
 
 
 class ReleaseClaim(Asking, frozen=True, kw_only=True):

@@ -53,6 +53,7 @@ class Lent(msgspec.Struct, frozen=True, omit_defaults=True):
 
     lender: str | None = None
     waits_until: datetime | None = None
+    waits_for: str | None = None
 
 
 _described = msgspec.json.Decoder(Described).decode
@@ -255,7 +256,7 @@ def standing_row(held: Allocation) -> Row:
         held.behind,
         held.replaces,
         maybe_micros(held.named_at),
-        body(Lent(held.lender, held.waits_until)) if held.lender or held.waits_until else None,
+        body(Lent(held.lender, held.waits_until, held.waits_for)) if held.lender or held.waits_until else None,
     )
 
 
@@ -291,6 +292,7 @@ def _standing(allocation: Allocation, stands: Sequence[Any]) -> Allocation:
         behind=behind,
         lender=lent.lender,
         waits_until=lent.waits_until,
+        waits_for=lent.waits_for,
         replaces=replaces,
         named_at=maybe_time(named_at),
     )
