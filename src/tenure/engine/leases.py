@@ -17,11 +17,12 @@ from tenure.engine.enlist import enlist
 from tenure.engine.holdings import DECLINED_REST
 from tenure.engine.links import Link, link_of, one_link, served
 from tenure.engine.observe import declined
-from tenure.engine.placing import name_holder
+from tenure.engine.placing import name_holder, rests_from
 from tenure.engine.reach import draining
 from tenure.engine.reassign import follow_name
 from tenure.engine.resolve import is_hostname
 from tenure.engine.space import Space
+from tenure.errors import TenureError
 from tenure.model import events as e
 from tenure.model.answers import Leased, Nothing, Number
 from tenure.model.holding import LEASES, Allocation, Attachment, Claim, ClaimRequest
@@ -67,6 +68,8 @@ def lease_commit(use: LeaseCommit, draft: Draft) -> Leased:
     if link is None:
         return SILENCE
     known = _known(draft, link, use.client)
+    if known is not None and _took_offer(draft, link, use):
+        return Leased(_granted(draft, link, use))
     if known is not None and _waits(draft, known) and link.space.first <= use.address <= link.space.last:
         return SILENCE
     known = known or _dynamic(draft, link, use.client)
@@ -76,9 +79,8 @@ def lease_commit(use: LeaseCommit, draft: Draft) -> Leased:
         return Leased(_acknowledged(draft, _its_link(draft, link, known), use.client, known))
     new = use.form == "selecting" and not link.space.subnet.draining
     if new and _may_have(draft, link, use.client, use.address):
-        given = _grant(draft, link, use)
-        return Leased(_lease(draft, link, given, given.held_until))
-    if use.form == "selecting" or link.authoritative or draft.facts.macs.get(use.client.mac) is not None:
+        return Leased(_granted(draft, link, use))
+    if use.form == "selecting" or link.authoritative or _interface(draft, use.client) is not None:
         return Leased(refused=LeaseRefused(f"{text_of(4, use.address)} is not {use.client.mac}'s here"))
     return SILENCE
 
@@ -142,9 +144,27 @@ def expire_leases(use: ExpireLeases, draft: Draft) -> Number:
     return Number(len(over[: use.limit]))
 
 
+def _took_offer(draft: Draft, link: Link, use: LeaseCommit) -> bool:
+    """Whether a client selects the dynamic address that it was offered, since when its interface was given another.
+
+    It may have what it was offered, nobody else has it, until it renews (Kea 3555): to be refused then brings it here.
+    """
+    offered = draft.state.offers.holder(link.space.subnet.id, use.address, draft.moment.now)
+    mine = use.form == "selecting" and offered == use.client.mac and not link.space.subnet.draining
+    return mine and _dynamic(draft, link, use.client) is None and _may_have(draft, link, use.client, use.address)
+
+
+def _interface(draft: Draft, client: Client) -> str | None:
+    """The interface that a client is; a retired machine's is nobody's any more."""
+    found = draft.facts.macs.get(client.mac)
+    if found is None or draft.facts.machines[draft.facts.interfaces[found].machine].lifecycle == "retired":
+        return None
+    return found
+
+
 def _known(draft: Draft, link: Link, client: Client) -> Allocation | None:
     """The primary allocation of the client's interface here. A known MAC is enough, whatever identifier it sends."""
-    interface = draft.facts.macs.get(client.mac)
+    interface = _interface(draft, client)
     if interface is None:
         return None
     held = [draft.facts.allocations[a] for a in draft.facts.uses.get(interface, ())]
@@ -171,26 +191,40 @@ def _waits(draft: Draft, known: Allocation) -> bool:
 
 
 def _bound_here(draft: Draft, link: Link, client: Client, place: Place) -> Allocation | None:
-    """Bind a pending claim of the client's interface, in this link's network, to where it was seen."""
-    interface = draft.facts.macs.get(client.mac)
-    waiting = draft.facts.pending.get(interface, {}) if interface is not None else {}
-    claims = [draft.facts.claims[c] for c in waiting]
-    subnet = link.space.subnet
+    """Bind a pending claim of the client's interface, in this link's network, to where it was seen.
+
+    Of several the first that will be what the client has here; one that cannot be bound is in nobody's way.
+    """
+    for claim in _waiting(draft, link, client):
+        host = _seen_at(draft, link, place) or claim.host
+        if draining(draft.state, host) is None and _is_bound(draft, claim, host, link.space):
+            return _known(draft, link, client)
+    return None
+
+
+def _waiting(draft: Draft, link: Link, client: Client) -> list[Claim]:
+    """Pending claims that could be bound here: aliases and shared ones last, the oldest first."""
+    interface, subnet = _interface(draft, client), link.space.subnet
+    if interface is None or subnet.draining:
+        return []
+    claims = [draft.facts.claims[c] for c in draft.facts.pending.get(interface, ())]
     mine = [c for c in claims if c.network == subnet.network and c.request.family != "v6"]
     mine = [c for c in mine if c.request.subnet in (None, subnet.id)]
-    if not mine or not link.space.available or subnet.draining:
-        return None
-    claim = min(mine, key=lambda c: (c.since, c.id))
-    host = _seen_at(draft, link, place) or claim.host
-    if draining(draft.state, host) is not None:
-        return None
-    bind(draft, claim, host, link.space)
-    return _known(draft, link, client)
+    mine = [c for c in mine if link.space.available or c.request.reservation is not None]
+    return sorted(mine, key=lambda c: (c.request.alias or c.request.shared, c.since, c.id))
+
+
+def _is_bound(draft: Draft, claim: Claim, host: str | None, only: Space) -> bool:
+    try:
+        draft.attempt(lambda: bind(draft, claim, host, only))
+    except TenureError:
+        return False
+    return True
 
 
 def _at_boot(draft: Draft, link: Link, client: Client, place: Place) -> Allocation | None:
     """What the client's machine is given here because it boots."""
-    interface = draft.facts.macs.get(client.mac)
+    interface = _interface(draft, client)
     if interface is None:
         return None
     seen_at = _seen_at(draft, link, place)
@@ -206,7 +240,8 @@ def _seen_at(draft: Draft, link: Link, place: Place) -> str | None:
 
 def _dynamic(draft: Draft, link: Link, client: Client) -> Allocation | None:
     claim = draft.facts.handles[lease_handle(link.space.subnet.id, client.mac)]
-    return next(iter(draft.facts.held[claim].values()), None) if claim is not None else None
+    held = draft.facts.held[claim].values() if claim is not None else ()
+    return next((a for a in held if a.lease), None)
 
 
 def _free(draft: Draft, link: Link, client: Client, requested: int | None) -> int | None:
@@ -244,7 +279,9 @@ def _may_have(draft: Draft, link: Link, client: Client, number: int) -> bool:
     if space.is_used(number) or number in space.strangers or not space.is_dynamic(number):
         return False
     last = draft.facts.last.get(lease_handle(space.subnet.id, client.mac))
-    return last is not None and number_of(last.ip) == number and _is_own_rest(last, space.resting.get(number))
+    if last is None or number_of(last.ip) != number:
+        return False
+    return rests_from(draft, last) and _is_own_rest(last, space.resting.get(number))
 
 
 def _is_own_rest(last: Allocation, end: datetime | None) -> bool:
@@ -263,6 +300,12 @@ def _new_name(draft: Draft, link: Link, client: Client) -> str | None:
     return None if name_holder(draft, name, network, None) else name
 
 
+def _granted(draft: Draft, link: Link, use: LeaseCommit) -> Lease:
+    """What a client is told of the dynamic lease that it is given."""
+    given = _grant(draft, link, use)
+    return _lease(draft, link, given, given.held_until)
+
+
 def _grant(draft: Draft, link: Link, use: LeaseCommit) -> Allocation:
     """Record a dynamic lease: an allocation under a handle of its own, so that nothing escapes the referee.
 
@@ -275,7 +318,7 @@ def _grant(draft: Draft, link: Link, use: LeaseCommit) -> Allocation:
     )
     if draft.facts.macs.get(client.mac) is None:
         enlist(draft, link.space, client.mac, _seen_at(draft, link, use.place))
-    interface = draft.facts.macs.get(client.mac)
+    interface = _interface(draft, client)
     claim = Claim(
         id=next(draft.moment.ids),
         handle=handle,
@@ -317,7 +360,7 @@ def _acknowledged(draft: Draft, link: Link, client: Client, known: Allocation) -
 
 
 def _seen(draft: Draft, client: Client) -> None:
-    interface = draft.facts.macs.get(client.mac)
+    interface = _interface(draft, client)
     if interface is not None:
         lifecycle.seen(draft, draft.facts.interfaces[interface].machine, draft.moment.now)
 

@@ -19,13 +19,32 @@ class Port(NamedTuple):
 def port_for(draft: Draft, request: ClaimRequest) -> Port:
     """What a claim's `machine` and `mac` name.
 
-    A new MAC makes an interface, on the machine named or on a new `instance`. A
+    A new MAC makes an interface, on the machine named or on a new `instance`; a host name joins no machine. A
     machine that is named without a MAC must be there; if it has one interface, that is meant.
 
     Raises:
         NotFound: The machine is not there.
-        Conflict: The MAC is another machine's.
+        Conflict: The MAC is another machine's; the machine is retired; or a new one would have another's name.
     """
+    port = _port(draft, request)
+    if port.machine is not None:
+        living(draft, port.machine, "/mac" if request.machine is None else "/machine")
+    return port
+
+
+def living(draft: Draft, machine: str, pointer: str) -> str:
+    """The id of a machine, as it was given, if that may have addresses.
+
+    Raises:
+        Conflict: It is retired.
+    """
+    found = draft.facts.machines[machine]
+    if found.lifecycle == "retired":
+        raise Conflict(f"machine {found.name} is retired", machine=found.name, state="retired", pointer=pointer)
+    return machine
+
+
+def _port(draft: Draft, request: ClaimRequest) -> Port:
     if request.mac is None:
         return Port(None, None) if request.machine is None else _only_port(draft, request.machine)
     known = draft.facts.macs[request.mac]
@@ -35,6 +54,12 @@ def port_for(draft: Draft, request: ClaimRequest) -> Port:
         return Port(interface.machine, interface.id)
     name = request.machine or request.hostname or "instance-" + request.mac.replace(":", "")
     machine = draft.facts.machine_names.get(name)
+    if machine is not None and request.machine is None:
+        raise Conflict(
+            f"there is a machine {name!r} already, without that mac; say that it is its machine, or name another",
+            machine=name,
+            pointer="/mac" if request.hostname is None else "/hostname",
+        )
     if machine is None:
         machine = next(draft.moment.ids)
         draft.record(e.MachineCreated(machine=Machine(id=machine, name=name, kind="instance", location=request.host)))

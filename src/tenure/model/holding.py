@@ -79,6 +79,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         static: The address was written into a configuration by hand; as asked, or as changed since.
         harvest, expires, tags, custom: As asked, or as changed since.
         warned: Its end was announced.
+        named: Somebody asked for a very address since, other than the request did.
     """
 
     id: str
@@ -102,12 +103,13 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     warned: bool = False
     tags: tuple[str, ...] = ()
     custom: Custom = {}
+    named: bool = False
     revision: int = 1
 
     @property
     def by_name(self) -> bool:
-        """Whether somebody asked for its very address."""
-        return self.request.address is not None or bool(self.request.addresses)
+        """Whether somebody asked for its very address, in the request or since."""
+        return self.named or self.request.address is not None or bool(self.request.addresses)
 
     @property
     def state(self) -> str:

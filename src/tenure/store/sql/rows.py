@@ -13,8 +13,11 @@ from tenure.model.events import Entry, Event
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.observed import Observation
 from tenure.model.policy import Custom
+from tenure.store.interface import DataRefused
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 Row = tuple[Any, ...]
 
@@ -46,6 +49,7 @@ class Described(msgspec.Struct, frozen=True, omit_defaults=True):
 
     tags: tuple[str, ...] = ()
     custom: Custom = {}
+    named: bool = False
 
 
 class Lent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -63,7 +67,13 @@ _STANDS_ALONE: Final = [None] * 5
 
 
 def micros(time: datetime) -> int:
-    """Microseconds since the epoch, exactly."""
+    """Microseconds since the epoch, exactly.
+
+    Raises:
+        DataRefused: `time_of` could not give it back: in UTC it is before the year 1 or after 9999.
+    """
+    if not _EARLIEST <= time <= _LATEST:
+        raise DataRefused(f"{time} is no time in UTC")
     since = time - EPOCH
     return (since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds
 
@@ -182,7 +192,7 @@ def claim_row(claim: Claim) -> Row:
         claim.warned or None,
         claim.static or None,
         (claim.request.queue and not claim.request.defer) or None,
-        body(Described(claim.tags, claim.custom)) if claim.tags or claim.custom else None,
+        body(Described(claim.tags, claim.custom, claim.named)) if claim.tags or claim.custom or claim.named else None,
     )
 
 
@@ -225,6 +235,7 @@ def _on_terms(claim: Claim, terms: Sequence[Any]) -> Claim:
         static=bool(static),
         tags=said.tags,
         custom=said.custom,
+        named=said.named,
     )
 
 
