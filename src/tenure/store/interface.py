@@ -23,6 +23,7 @@ from tenure.store.placements import Placements
 from tenure.store.reads import (
     Custom,
     Findings,
+    FormerKind,
     Found,
     Head,
     KnownAddress,
@@ -43,6 +44,7 @@ __all__ = [
     "Custom",
     "DataRefused",
     "Findings",
+    "FormerKind",
     "Found",
     "Head",
     "Held",

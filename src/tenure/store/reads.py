@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -121,11 +121,15 @@ class Remaining(NamedTuple):
     total: int
 
 
+FormerKind = Literal["vrf", "network", "location"]
+"""What is found by name also after it is gone."""
+
+
 class Unmoved(NamedTuple):
     """What a renumbering of a subnet has left.
 
     Attributes:
-        left: How many addresses, without leases and what is shelved.
+        left: How many addresses, without leases and without those whose successor is given already.
         stuck: The oldest claims among their holders, at most 20, whose address was written down by hand.
         total: How many of these there are.
     """
@@ -256,6 +260,7 @@ class Reads(Protocol):
         state: str = "",
         q: str = "",
         at: datetime | None = None,
+        vrf: str = "",
     ) -> Page[KnownAddress]:
         """Addresses by subnet and number: held ones, or by `state` allocated, shelved or cooling (at `now`).
 
@@ -266,7 +271,7 @@ class Reads(Protocol):
         ...
 
     def observed(
-        self, after: str = "", limit: int = 100, *, now: datetime, network: str = "", q: str = ""
+        self, after: str = "", limit: int = 100, *, now: datetime, network: str = "", q: str = "", vrf: str = ""
     ) -> Page[SeenAddress]:
         """What was seen and is not too old at `now`, by vrf and number; `q` is an address or a prefix."""
         ...
@@ -287,8 +292,11 @@ class Reads(Protocol):
         """An open vrf by name or id."""
         ...
 
-    def former_vrf(self, name: str) -> Seen[Vrf | None]:
-        """A vrf by name or id; where none is open, the last that was."""
+    def former(self, kind: FormerKind, name: str, when: datetime | None = None) -> Seen[Any]:
+        """A vrf, network or location by its id, or by the name that it has or had last.
+
+        Of those with a name the one that was open at a time; without one the open one, else the last that was.
+        """
         ...
 
     def called(self, ids: Collection[str]) -> dict[str, str]:
@@ -329,6 +337,10 @@ class Reads(Protocol):
 
     def address(self, vrf: str, ip: str, now: datetime) -> Seen[KnownAddress | None]:
         """Who holds an address; if nobody does, whose it was while it still rests at `now`."""
+        ...
+
+    def holders(self, vrf: str, ips: Sequence[str]) -> Seen[list[KnownAddress]]:
+        """Who holds these addresses of a vrf now, in no order; those that nobody holds are left out."""
         ...
 
     def address_at(self, vrf: str, ip: str, when: datetime) -> Seen[KnownAddress | None]:

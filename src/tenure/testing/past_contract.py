@@ -19,6 +19,7 @@ from tenure.model.topology import Location
 from tenure.store.interface import KnownAddress, Page, Told
 from tenure.testing import ledgers as x
 from tenure.testing.ledgers import START, Scribe
+from tenure.testing.lives_contract import now_of
 from tenure.testing.store_contract import StoreFixtures
 
 IP = "10.0.0.5"
@@ -240,15 +241,26 @@ class PastContract(StoreFixtures):
     def test_a_vrf_that_is_gone_is_found_by_its_name(self, site: Scribe) -> None:
         reads = site.store.reads
         first, second = Vrf(x.ident(70), "blue"), Vrf(x.ident(71), "blue")
+        whens = [_just_now(site)]
         site.write(e.VrfCreated(vrf=first), time=at(1))
+        whens.append(_just_now(site))
         site.write(e.VrfDeleted(vrf=first), e.VrfCreated(vrf=second), time=at(2))
-        assert reads.former_vrf("blue").value == second
+        whens.append(_just_now(site))
+        assert reads.former("vrf", "blue").value == second
         site.write(e.VrfDeleted(vrf=second), time=at(3))
+        whens.append(_just_now(site))
         assert reads.vrf("blue").value is None
-        assert reads.former_vrf("blue").value in (first, second)
-        assert reads.former_vrf(first.id).value == first
-        assert reads.former_vrf("no").value is None
+        assert reads.former("vrf", "blue").value in (first, second)
+        assert reads.former("vrf", first.id).value == first
+        assert reads.former("vrf", "no").value is None
+        assert [reads.former("vrf", "blue", when).value for when in whens] == [None, first, second, None]
+        assert reads.former("network", "prod", whens[-1]).value == x.NETWORK
         assert reads.called([first.id, x.NETWORK.id, "no"]) == {first.id: "blue", x.NETWORK.id: "prod"}
+
+
+def _just_now(site: Scribe) -> datetime:
+    """After what was written last, and before what comes next."""
+    return now_of(site) - timedelta(microseconds=1)
 
 
 class SeenContract(StoreFixtures):

@@ -189,3 +189,26 @@ def test_counters_are_for_prometheus(site: Site) -> None:
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert 'tenure_api_requests_total{method="POST",route="/v1/claims",status="201"} 1.0' in answer.text
     assert f"tenure_ledger_sequence {float(site.sequence)}" in answer.text
+
+
+def test_the_table_of_a_time_is_asked_for_by_the_names_of_then(site: Site) -> None:
+    for n, vrf in enumerate(("red", "blue")):
+        site.post("/v1/vrfs", {"name": vrf})
+        network = site.post("/v1/networks", {"name": f"{vrf}-net", "vrf": vrf})["id"]
+        subnet = site.post(f"/v1/networks/{network}/subnets", {"cidr": "10.9.0.0/24"})["id"]
+        claim = site.post("/v1/claims", {"network": network, "address": "10.9.0.9"})["id"]
+        if n == 0:
+            site.clock.pause(10)
+            gone = (f"claims/{claim}", f"subnets/{subnet}", f"networks/{network}", f"vrfs/{vrf}")
+    at = site.clock.now().strftime("at=%Y-%m-%dT%H:%M:%SZ")
+    assert len(site.get("/v1/addresses?q=10.9.0.9")["items"]) == 2
+    site.clock.pause(10)
+    for path in gone:
+        assert site.ask("DELETE", f"/v1/{path}").status_code == 204, path
+    for asked in ("network=red-net", "vrf=red", "vrf=red&network=red-net"):
+        (then,) = site.get(f"/v1/addresses?{at}&{asked}")["items"]
+        assert (then["ip"], then["vrf"], then["network"]) == ("10.9.0.9", "red", "red-net"), asked
+        problem(site.ask("GET", f"/v1/addresses?{asked}"), 404, "not_found")
+    for more in ("", f"&{at}"):
+        assert [each["vrf"] for each in site.get(f"/v1/addresses?vrf=blue{more}")["items"]] == ["blue"]
+    problem(site.ask("GET", "/v1/addresses?at=2020-01-01T00:00:00Z&vrf=blue"), 404, "not_found")

@@ -52,12 +52,13 @@ class Due:
         group = f"c.network, c.host, {request} 'subnet', coalesce({request} 'family', 'v4')"
         waiting = "c.until IS NULL AND c.bound IS NULL AND c.queued IS NOT NULL AND c.network = k.network"
         steps = (
-            f"waits AS (SELECT c.*, k.skip, row_number() OVER g AS place, first_value(c.since) OVER g AS eldest,"
+            "waits AS (SELECT c.*, k.skip, row_number() OVER g AS place, first_value(c.since) OVER g AS eldest,"
             f" first_value(c.id) OVER g AS first FROM {self._db.keys('network text', 'skip bigint')}"
             f" {self._db.each('claims c', waiting)} WINDOW g AS (PARTITION BY {group} ORDER BY c.since, c.id))",
-            "numbered AS (SELECT waits.*, dense_rank() OVER (PARTITION BY network ORDER BY eldest, first) - skip AS nth FROM waits)",
-            "turned AS (SELECT numbered.*, row_number() OVER (PARTITION BY network ORDER BY place, nth) AS turn FROM numbered"
-            f" WHERE nth BETWEEN 1 AND {MOST_QUEUED})",
+            "numbered AS (SELECT waits.*, dense_rank() OVER (PARTITION BY network ORDER BY eldest, first) - skip AS nth"
+            " FROM waits)",
+            "turned AS (SELECT numbered.*, row_number() OVER (PARTITION BY network ORDER BY place, nth) AS turn"
+            f" FROM numbered WHERE nth BETWEEN 1 AND {MOST_QUEUED})",
         )
         chosen = f"SELECT {', '.join(r.CLAIM)} FROM turned WHERE turn <= {MOST_QUEUED} ORDER BY network, since, id"
         packed = self._db.pack(["network text", "skip bigint"], networks)

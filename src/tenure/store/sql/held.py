@@ -27,12 +27,14 @@ class Asked(NamedTuple):
     location: str
     state: str
     q: str
+    vrf: str = ""
 
 
 def listed(asked: Asked, now: datetime) -> Select[Any]:
     """Addresses as they are now."""
     c = t.allocations.c
     query = select(*ALLOCATION).where(_in_state(asked.state, now))
+    query = query.where(c.vrf == asked.vrf) if asked.vrf else query
     if asked.network:
         query = query.where(c.subnet.in_(_subnets(asked.network).where(t.subnets.c.until.is_(None))))
     if asked.location:
@@ -44,6 +46,7 @@ def listed_at(asked: Asked, when: datetime) -> list[Select[Any]]:
     """Addresses that were held at a time, or rested then: of those that are open still, and of those that are not."""
     c, moment = t.allocations.c, r.micros(when)
     query = select(*ALLOCATION)
+    query = query.where(c.vrf == asked.vrf) if asked.vrf else query
     if asked.network:
         query = query.where(c.subnet.in_(_subnets(asked.network)))
     query = query.where(_matches(asked.q)) if asked.q else query
@@ -63,12 +66,13 @@ def kept(known: KnownAddress, state: str, places: set[str] | None) -> bool:
     return there and (state not in ("allocated", "shelved") or shelved == (state == "shelved"))
 
 
-def seen(now: datetime, network: str = "", q: str = "") -> Select[Any]:
+def seen(now: datetime, network: str = "", q: str = "", vrf: str = "") -> Select[Any]:
     """What was seen and is not too old, with the subnets."""
     c = t.observations.c
     query = select(*OBSERVATION, t.subnets.c.body).join_from(t.observations, t.subnets, t.subnets.c.id == c.subnet)
     query = query.where(c.until > r.micros(now))
     query = query.where(t.subnets.c.network == network) if network else query
+    query = query.where(c.vrf == vrf) if vrf else query
     return query.where(_inside(c.address, *_span(q))) if q else query
 
 

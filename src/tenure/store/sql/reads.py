@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, Select, Table, TextClause, and_, exists, func, or_, select
@@ -33,7 +33,7 @@ from tenure.store.interface import (
     Unmoved,
     Users,
 )
-from tenure.store.reads import Affected, Extent
+from tenure.store.reads import Affected, Extent, FormerKind
 from tenure.store.sql import held
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
@@ -58,7 +58,17 @@ from tenure.store.sql.search import find
 
 V = TypeVar("V")
 
+_AT_ONCE = 1000
+"""Addresses of one question."""
+
 _REMAINING = 20
+
+
+_FORMER: Final[dict[FormerKind, tuple[Table, Any]]] = {
+    "vrf": (t.vrfs, Vrf),
+    "network": (t.networks, Network),
+    "location": (t.locations, Location),
+}
 
 
 class SqlReads:
@@ -175,9 +185,10 @@ class SqlReads:
         state: str = "",
         q: str = "",
         at: datetime | None = None,
+        vrf: str = "",
     ) -> Page[KnownAddress]:
         """Addresses by subnet and number, or those of a time."""
-        asked = held.Asked(network, location, state, q)
+        asked = held.Asked(network, location, state, q, vrf)
         if at is not None:
             return self._addresses_at(after, limit, asked, at)
         c = t.allocations.c
@@ -201,12 +212,12 @@ class SqlReads:
             return at.merged(held.listed_at(asked, when), (c.vrf, c.address, c.id), after, limit, of)
 
     def observed(
-        self, after: str = "", limit: int = 100, *, now: datetime, network: str = "", q: str = ""
+        self, after: str = "", limit: int = 100, *, now: datetime, network: str = "", q: str = "", vrf: str = ""
     ) -> Page[SeenAddress]:
         """What was seen and is not too old."""
         c = t.observations.c
         with self._seen() as at:
-            return at.page(held.seen(now, network, q), (c.vrf, c.address), after, limit, held.seen_of)
+            return at.page(held.seen(now, network, q, vrf), (c.vrf, c.address), after, limit, held.seen_of)
 
     def blocks(self, after: str = "", limit: int = 100, *, network: str = "", location: str = "") -> Page[OwnedBlock]:
         """Open blocks with their use."""
@@ -222,13 +233,18 @@ class SqlReads:
         """An open vrf by name or id."""
         return self._one(t.vrfs, Vrf, name)
 
-    def former_vrf(self, name: str) -> Seen[Vrf | None]:
-        """A vrf by name or id; where none is open, the last that was."""
-        c = t.vrfs.c
+    def former(self, kind: FormerKind, name: str, when: datetime | None = None) -> Seen[Any]:
+        """A vrf, network or location as it is called, or was last: of a time, or the latest."""
+        table, type_ = _FORMER[kind]
+        c = table.c
         query = select(c.body).where(or_(c.id == name, c.name == name))
+        if when is not None:
+            moment = r.micros(when)
+            then = and_(c.since <= moment, or_(c.until.is_(None), c.until > moment))
+            query = query.where(or_(c.id == name, then))
         with self._seen() as at:
-            row = at.first(query.order_by(c.until.is_not(None), c.until.desc()))
-            return Seen(None if row is None else msgspec.json.decode(row[0], type=Vrf), at.head)
+            row = at.first(query.order_by(c.id != name, c.until.is_not(None), c.until.desc()))
+            return Seen(None if row is None else msgspec.json.decode(row[0], type=type_), at.head)
 
     def called(self, ids: Collection[str]) -> dict[str, str]:
         """What vrfs, networks and locations are called, or were last."""
@@ -286,6 +302,18 @@ class SqlReads:
                 resting = here.where(c.until.is_not(None), c.cooling_until > r.micros(now))
                 row = at.first(resting.order_by(c.until.desc()))
             return Seen(None if row is None else known_addresses(at, [r.allocation_of(row)])[0], at.head)
+
+    def holders(self, vrf: str, ips: Sequence[str]) -> Seen[list[KnownAddress]]:
+        """Who holds these addresses of a vrf now."""
+        c = t.allocations.c
+        asked = [r.packed(str(parse_address(ip))) for ip in ips]
+        found: list[KnownAddress] = []
+        with self._seen() as at:
+            for first in range(0, len(asked), _AT_ONCE):
+                few = c.address.in_(asked[first : first + _AT_ONCE])
+                rows = at.all(select(*ALLOCATION).where(c.vrf == vrf, few, c.until.is_(None)))
+                found += known_addresses(at, [r.allocation_of(row) for row in rows])
+            return Seen(found, at.head)
 
     def address_at(self, vrf: str, ip: str, when: datetime) -> Seen[KnownAddress | None]:
         """Who held an address at a time, or whose it had been while it rested."""

@@ -1,34 +1,34 @@
 """Addresses: who holds one, and who held it at a time."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 from starlette.responses import Response
 
 from tenure.errors import InvalidValue, NotFound
 from tenure.model.holding import Allocation
 from tenure.model.policy import Standing
 from tenure.net.addresses import parse_address
-from tenure.store.interface import KnownAddress, Page, Reads, Seen, SeenAddress
+from tenure.store.interface import FormerKind, KnownAddress, Page, Reads, Seen, SeenAddress
 from tenure.surfaces.api.backing import Backing
-from tenure.surfaces.api.inventory import id_named, location_id, network_id
+from tenure.surfaces.api.inventory import id_named
 from tenure.surfaces.api.machines import InterfaceOut, interface_out
 from tenure.surfaces.api.memory import Names
 from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.schemas import List, Read, Reference, Search
+from tenure.surfaces.api.schemas import At, List, Read, Reference, Search, then
 from tenure.surfaces.api.schemas import Page as PageOut
 
 NOUN = Noun("addresses")
 
 AddressState = Literal["allocated", "shelved", "cooling", "observed"]
-At = Annotated[datetime, Meta(tz=True, description="As it was then.", examples=["2026-11-24T15:00:00Z"])]
 
 
 class AddressList(List):
     """Filters; without a `state` all that is held, shelved or not."""
 
+    vrf: Reference | None = None
     network: Reference | None = None
     location: Reference | None = None
     state: AddressState | None = None
@@ -82,20 +82,31 @@ class AddressOut(msgspec.Struct, kw_only=True):
 
 
 def _listed(reads: Reads, query: AddressList, now: datetime) -> Page[Any]:
-    network, after, q = network_id(reads, query.network), query.after or "", query.q or ""
+    vrf, network, location = (_named(reads, query, kind) for kind in KINDS)
+    after, q = query.after or "", query.q or ""
     if query.state == "observed":
         _only_now(query)
-        return reads.observed(after, query.limit, now=now, network=network, q=q)
+        return reads.observed(after, query.limit, now=now, network=network, q=q, vrf=vrf)
     return reads.addresses(
         after,
         query.limit,
         now=now,
         network=network,
-        location=location_id(reads, query.location),
+        location=location,
         state=query.state or "",
         q=q,
         at=query.at,
+        vrf=vrf,
     )
+
+
+KINDS: tuple[FormerKind, ...] = ("vrf", "network", "location")
+
+
+def _named(reads: Reads, query: AddressList, kind: FormerKind) -> str:
+    """The id of what a filter names, of the time that is asked for; "" where it names none."""
+    name = getattr(query, kind)
+    return former_id(reads, kind, name, query.at) if name else ""
 
 
 def _only_now(query: AddressList) -> None:
@@ -117,7 +128,7 @@ def known(reads: Reads, vrf: str, ip: str, now: datetime, at: datetime | None = 
         NotFound: Nobody, then.
     """
     if at is not None:
-        then = reads.address_at(former_vrf_id(reads, vrf), ip, at)
+        then = reads.address_at(former_id(reads, "vrf", vrf, at), ip, at)
         if then.value is None:
             raise NotFound(f"Nobody held {ip} in the vrf {vrf} then, and it did not rest.", kind="address", name=ip)
         return Seen(then.value, then.head)
@@ -131,13 +142,19 @@ def known(reads: Reads, vrf: str, ip: str, now: datetime, at: datetime | None = 
     return Seen(seen.value, seen.head)
 
 
-def former_vrf_id(reads: Reads, name: str) -> str:
-    """The id of a vrf, or of the last that had a name.
+def former_id(reads: Reads, kind: FormerKind, name: str, at: datetime | None) -> str:
+    """The id of what has a name, or of what had it at a time.
 
     Raises:
-        NotFound: There never was one.
+        NotFound: There is none, or was none then.
     """
-    return id_named(reads.former_vrf(name), "vrf", name)
+    looks: dict[FormerKind, Callable[[str], Seen[Any]]] = {
+        "vrf": reads.vrf,
+        "network": reads.network,
+        "location": reads.location,
+    }
+    seen = looks[kind](name) if at is None else reads.former(kind, name, at)
+    return id_named(seen, kind, name)
 
 
 def _then(asked: Asked) -> tuple[datetime, datetime | None]:
@@ -146,10 +163,8 @@ def _then(asked: Asked) -> tuple[datetime, datetime | None]:
     Raises:
         InvalidValue: It is in the future.
     """
-    now, at = asked.backing.clock(), asked.query.at
-    if at is not None and at > now:
-        raise InvalidValue("That is in the future: without `at` the answer is that of now.", parameter="at")
-    return now, at
+    now = asked.backing.clock()
+    return now, then(asked.query.at, now)
 
 
 async def _show(backing: Backing, found: list[Any], time: datetime) -> list[AddressOut]:

@@ -12,8 +12,9 @@ from tenure.model.events import AddressAllocated, AddressMoved, Entry
 from tenure.model.holding import ClaimRequest
 from tenure.model.policy import Standing
 from tenure.store.interface import KnownAddress, Page, Reads, Seen, Told
-from tenure.surfaces.api.addresses import former_vrf_id, ip_of, known
+from tenure.surfaces.api.addresses import ip_of, known
 from tenure.surfaces.api.events import EventOut, event_out, vrfs_of
+from tenure.surfaces.api.inventory import id_named
 from tenure.surfaces.api.memory import Names
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import List, Read, Reference
@@ -127,7 +128,7 @@ def _why(reads: Reads, vrf: str, ip: str, now: datetime) -> Seen[tuple[KnownAddr
 
 
 def _history(reads: Reads, vrf: str, ip: str, query: HistoryQuery) -> Page[Told]:
-    return reads.history(former_vrf_id(reads, vrf), ip, query.after or "", query.limit)
+    return reads.history(id_named(reads.former("vrf", vrf), "vrf", vrf), ip, query.after or "", query.limit)
 
 
 @NOUN.operation(
