@@ -1,14 +1,15 @@
 """Faults that hostile tests found: each rule here was broken once."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from tenure.errors import Conflict, Exhausted
+from tenure.errors import Conflict, Exhausted, StaleRevision
 from tenure.model import uses as u
 from tenure.model.answers import Holding
 from tenure.model.leases import Client, Place
-from tests.engine.lives import kinds, lan, mac, machine, ready, reserve, step
+from tests.engine.lives import STEPS, holds, kinds, lan, mac, machine, ready, reserve, step
 from tests.engine.world import World
 
 LINK = Place(0x0A000001)
@@ -225,3 +226,144 @@ def test_a_retired_machine_has_no_address_any_more() -> None:
     assert boots(world, 16) is not None, "as every client that nobody knows"
     lease = next(iter(world.tables.open("claims")))
     assert (lease.project, lease.machine) == ("dhcp", None)
+
+
+def test_a_deployment_that_waits_is_bound_where_it_is_repeated() -> None:
+    world = lan(allocate_on="binding")
+    ready(world, "m1")
+    assert holds(step(world, "deploy") and world) == {}
+    before = step(world, "deploy").machine.revision
+    told = step(world, "deploy", host="h0-1")
+    assert holds(world) == {"10.0.0.1": "primary"} and told.machine.revision == before + 1
+    assert step(world, "deploy", host="h0-1").machine.revision == before + 1, "it is repeated"
+    with pytest.raises(Conflict, match="h0-1"):
+        step(world, "deploy", host="h0-0")
+
+
+def test_a_deployment_is_another_if_what_it_replaces_becomes_another_thing() -> None:
+    world = lan()
+    ready(world, "m1")
+    step(world, "deploy", address="10.0.0.9", on_override="keep")
+    step(world, "deploy", address="10.0.0.9", on_override="keep")
+    with pytest.raises(Conflict, match="otherwise"):
+        step(world, "deploy", address="10.0.0.9", on_override="release")
+
+
+@pytest.mark.parametrize("again", ["commission", "ready", "deploy", "release", "retire"])
+def test_a_repeated_step_looks_at_the_revision_too(again: str) -> None:
+    world = lan()
+    machine(world, "m1")
+    before = {"ready": ["ready"], "commission": ["commission"], "retire": ["retire"], "deploy": ["ready", "deploy"]}
+    for each in before.get(again, ["ready", "deploy", "release"]):
+        step(world, each)
+    with pytest.raises(StaleRevision):
+        world.do(STEPS[again](machine="m1"), if_match=1)
+
+
+def test_what_a_repeated_step_gives_is_a_change_of_the_machine() -> None:
+    world = lan()
+    machine(world, "m1", u.NewInterface(mac=mac(16)))
+    before = step(world, "ready").machine.revision
+    interfaces = [{"mac": mac(16), "network": "prod"}]
+    world.do(u.ChangeMachine(machine="m1", changes={"interfaces": interfaces}))
+    since = next(m for m in world.tables.all("machines")).revision
+    assert step(world, "ready").machine.revision == since + 1 > before
+    assert step(world, "ready").machine.revision == since + 1
+
+
+def test_a_release_of_what_was_released_looks_at_the_revision_too() -> None:
+    world = lan()
+    kept = world.claim()
+    world.release(kept)
+    with pytest.raises(StaleRevision):
+        world.do(u.ReleaseClaim(claim=kept.claim.id), if_match=1)
+
+
+# Claims
+
+
+def test_what_a_machine_was_given_by_itself_has_no_end_of_its_own() -> None:
+    world = lan(allocate_on="deploy")
+    ready(world, "m1")
+    step(world, "deploy")
+    given = next(iter(world.tables.open("claims")))
+    with pytest.raises(Conflict, match="deployment"):
+        world.do(u.ChangeClaim(claim=given.id, changes={"expires": world.now + timedelta(days=1)}))
+    world.do(u.ChangeClaim(claim=given.id, changes={"harvest": "never"}))
+
+
+@pytest.mark.parametrize("how", ["shelve", "release"])
+def test_a_static_address_is_displaced_only_if_somebody_changes_it_in_the_machine(how: str) -> None:
+    world = lan(on_override=how)
+    ready(world, "m1")
+    world.claim(mac=mac(16), static=True, handle="by-hand", on_override="keep")
+    for deed in (
+        lambda **said: world.claim(mac=mac(16), handle="other", **said),
+        lambda **said: step(world, "deploy", address="10.0.0.9", **said),
+    ):
+        with pytest.raises(Conflict) as refused:
+            deed()
+        assert refused.value.facts["pointer"] == "/static_acknowledged"
+    first = world.claim(mac=mac(16), handle="other", static_acknowledged=True)
+    assert world.claim(mac=mac(16), handle="other").claim.id == first.claim.id, "that is no content"
+
+
+def test_a_static_address_that_stays_beside_needs_nobody() -> None:
+    world = lan(on_override="keep")
+    machine(world, "m1")
+    world.claim(mac=mac(16), static=True, handle="by-hand")
+    world.claim(mac=mac(16), handle="other")
+    assert holds(world) == {"10.0.0.1": "alias", "10.0.0.2": "primary"}
+
+
+def test_a_former_user_is_not_answered_with_what_another_has() -> None:
+    world = lan()
+    machine(world, "m1")
+    machine(world, "m2")
+    given = world.claim(mac=mac(16), handle="A")
+    reassign(world, given.addresses[0].ip, interface=mac(32))
+    with pytest.raises(Conflict, match="m2"):
+        world.claim(mac=mac(16), handle="A")
+
+
+def test_a_replaced_mac_still_asks_for_its_own() -> None:
+    world = lan()
+    machine(world, "m1", u.NewInterface(mac=mac(16), network="prod", name="e0"))
+    given = world.claim(mac=mac(16), handle="A")
+    world.do(u.ChangeMachine(machine="m1", changes={"interfaces": [{"mac": mac(99), "name": "e0"}]}))
+    assert world.claim(mac=mac(16), handle="A").claim.id == given.claim.id
+
+
+# Harvest
+
+
+def unseen() -> World:
+    """A machine that nobody has seen, with an address of its own, in a network that lacks addresses."""
+    world = lan("10.0.0.0/28", harvest=True, harvest_below=14, harvest_after=3600)
+    ready(world, "m1")
+    return world
+
+
+def test_what_a_machine_was_given_by_itself_is_harvested() -> None:
+    world = unseen()
+    world.wait(7200)
+    world.do(u.Lapse())
+    assert holds(world) == {}
+
+
+def test_an_address_that_a_person_named_is_not_harvested() -> None:
+    world = unseen()
+    reassign(world, "10.0.0.1", address="10.0.0.9")
+    world.wait(7200)
+    world.do(u.Lapse())
+    assert holds(world) == {"10.0.0.9": "primary"}
+
+
+def test_an_address_that_a_person_put_into_a_machines_own_claim_is_not_harvested() -> None:
+    world = unseen()
+    world.claim(handle="other", address="10.0.0.7")
+    own = next(claim for claim in world.tables.open("claims") if claim.project == "machine")
+    reassign(world, "10.0.0.7", claim=own.id)
+    world.wait(7200)
+    world.do(u.Lapse())
+    assert "10.0.0.7" in holds(world)

@@ -13,6 +13,7 @@ from tenure.engine.holdings import holding, release
 from tenure.engine.placing import ALIAS, find, had_last, named, record_address, room_to_wait
 from tenure.engine.ports import Port, port_for
 from tenure.engine.reach import not_draining
+from tenure.engine.replacing import may_write
 from tenure.engine.reservations import family_of, from_reservation, lend, lent_to
 from tenure.engine.space import Space
 from tenure.engine.standing import bring_back, closed, displace, followers, stand_of
@@ -37,8 +38,9 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
     Raises:
         InvalidValue: A field is malformed, or cannot stand beside another.
         NotFound, NotPermitted: The network, a place, a machine or the reservation is not here, or another project's.
-        Conflict: The handle has other content (fact `differs`), the name is taken, the place is draining, or an
-            address that is named cannot be had.
+        Conflict: The handle has other content (fact `differs`), or its address went to another machine since; the name
+            is taken, the place is draining, or an address that is named cannot be had; or what it would displace is
+            static, and nobody has acknowledged that (pointer `/static_acknowledged`).
         AlreadyAllocated: An address that is named belongs to another handle.
         Exhausted: No subnet that may serve it has an address available; the reservation holds too few; or nowhere are
             so many side by side.
@@ -102,13 +104,13 @@ def release_claim(use: ReleaseClaim, draft: Draft) -> Holding:
     claim = draft.facts.claims.get(use.claim)
     if claim is None:
         raise NotFound(f"there is no claim {use.claim!r}", kind="claim", name=use.claim, pointer="/id")
+    resolve.matching(claim.revision, draft.asked.if_match)
     if use.handle is not None and use.handle != claim.handle:
         raise Conflict(f"claim {claim.id} is not under handle {use.handle!r}", claim=claim.id, pointer="/handle")
     if use.project is not None and use.project != claim.project:
         raise NotPermitted(f"claim {claim.id} is of another project", claim=claim.id)
     if claim.until is not None:
         return holding(draft, claim)
-    resolve.matching(claim.revision, draft.asked.if_match)
     return end(draft, claim, "released")
 
 
@@ -125,6 +127,7 @@ def give(
     address: str | None = None,
     reservation: str | None = None,
     on_override: OnOverride | None = None,
+    static_acknowledged: bool = False,
 ) -> Holding:
     """Give an interface what Tenure gives by itself: a claim of its own project, under a handle of its own.
 
@@ -138,6 +141,7 @@ def give(
         only: The subnet that addresses of that version must come from.
         address: Exactly this one. reservation: Id of an open claim whose addresses it uses.
         on_override: What becomes of what the interface has; None: as the network says.
+        static_acknowledged: Somebody will change what was written by hand into the machine.
 
     Raises:
         TenureError: As `claim_addresses`.
@@ -158,6 +162,7 @@ def give(
         defer=defer,
         reservation=reservation,
         on_override=on_override,
+        static_acknowledged=static_acknowledged,
     )
     claim = _begun(draft, handle, resolve.normalized(request, draft.state), Port(interface.machine, interface.id), kept)
     if defer:
@@ -199,7 +204,19 @@ def allocate(draft: Draft, claim: Claim, *, opens: bool, only: Space | None = No
             opens = False
             stand = ALIAS if claim.interface is not None else stand
         displaced += displace(draft, claim, version)
+    _acknowledged(draft, claim, displaced)
     return displaced
+
+
+def _acknowledged(draft: Draft, claim: Claim, displaced: tuple[Displaced, ...]) -> None:
+    """Refuse to displace what was written by hand into a machine, unless somebody changes that.
+
+    Raises:
+        Conflict: Nobody said so.
+    """
+    for each in displaced:
+        if each.became != "kept":
+            may_write(draft.facts.claims[each.claim], acknowledged=claim.request.static_acknowledged)
 
 
 def _any_will_do(request: ClaimRequest) -> bool:
@@ -241,9 +258,9 @@ def open_claim(draft: Draft, name: str) -> Claim:
     claim = draft.facts.claims.get(name)
     if claim is None:
         raise NotFound(f"there is no claim {name!r}", kind="claim", name=name)
+    resolve.matching(claim.revision, draft.asked.if_match)
     if claim.until is not None:
         raise Conflict(f"claim {claim.id} was released", claim=claim.id)
-    resolve.matching(claim.revision, draft.asked.if_match)
     return claim
 
 
@@ -263,7 +280,9 @@ def _again(draft: Draft, claim: Claim, request: ClaimRequest, *, said: bool) -> 
     source = draft.facts.claims.get(claim.request.reservation or "")
     if source is not None and request.reservation == source.handle:
         request = msgspec.structs.replace(request, reservation=source.id)
+    request = msgspec.structs.replace(request, static_acknowledged=claim.request.static_acknowledged)
     if claim.request == request:
+        _still_its_own(draft, claim)
         return holding(draft, claim)
     both = ((f, getattr(claim.request, f), getattr(request, f)) for f in ClaimRequest.__struct_fields__)
     differs = {_SENT.get(field, field): [_plain(old), _plain(new)] for field, old, new in both if old != new}
@@ -271,6 +290,27 @@ def _again(draft: Draft, claim: Claim, request: ClaimRequest, *, said: bool) -> 
         f"handle {claim.handle!r} has a claim that differs in {', '.join(differs)}; release it first",
         claim=claim.id,
         differs=differs,
+    )
+
+
+def _still_its_own(draft: Draft, claim: Claim) -> None:
+    """Refuse a repetition for a machine or an interface whose address was given to another since.
+
+    Raises:
+        Conflict: It was.
+    """
+    request, facts = claim.request, draft.facts
+    interface = None if request.mac is None else facts.macs.get(request.mac)
+    machine = None if request.machine is None else facts.machine_names.get(request.machine)
+    same = interface in (None, claim.interface) and machine in (None, claim.machine)
+    if same or claim.machine is None:
+        return
+    now = facts.machines[claim.machine].name
+    raise Conflict(
+        f"what claim {claim.handle!r} holds was given to {now} since; ask under another handle",
+        claim=claim.id,
+        machine=now,
+        pointer="/handle",
     )
 
 
@@ -322,7 +362,8 @@ def _deferred(draft: Draft, claim: Claim) -> Holding:
 def _queued(draft: Draft, claim: Claim) -> Holding:
     """Decided at once if there is room for it beside those that wait already; else it waits as they do."""
     try:
-        room_to_wait(draft, claim.request)
+        if claim.request.reservation is None:
+            room_to_wait(draft, claim.request)
         return draft.attempt(lambda: _decided(draft, claim))
     except Exhausted:
         return _deferred(draft, claim)

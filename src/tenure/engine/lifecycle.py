@@ -26,7 +26,7 @@ import msgspec
 
 from tenure.engine import resolve
 from tenure.engine.attaching import let_go, outlives
-from tenure.engine.claims import end, give
+from tenure.engine.claims import bind, end, give
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding
 from tenure.engine.machines import home_handle, machine_named, shown
@@ -51,6 +51,7 @@ from tenure.model.uses import (
     SeeMachine,
 )
 from tenure.net.addresses import number_of
+from tenure.net.moments import moment
 
 SEEN_AGAIN: Final = timedelta(hours=1)
 """How long after it was seen a machine is not said to be seen again."""
@@ -91,10 +92,13 @@ def ready_machine(use: ReadyMachine, draft: Draft) -> MachineWithInterfaces:
         Exhausted: There is no address for an interface: facts `interface` and `network`. Nothing is given then.
     """
     machine = _living(draft, use.machine)
-    if machine.lifecycle != "ready":
+    again = machine.lifecycle == "ready"
+    if not again:
         _after(machine, "made ready", ("new", "commissioning"))
         _enter(draft, machine, "ready", e.MachineReadied)
-    _give_missing(draft, machine, _AT_READY, host_of(draft, machine.id))
+    given = _give_missing(draft, machine, _AT_READY, host_of(draft, machine.id))
+    if again and given:
+        _changed(draft, machine)
     return _told(draft, machine)
 
 
@@ -103,25 +107,30 @@ def deploy_machine(use: DeployMachine, draft: Draft) -> MachineWithInterfaces:
 
     `reservation` or `address` replaces what the boot interface has, as `on_override` says, until the machine is
     released. Where nothing is missing but what they bring, nothing else is given. The same deployment repeated gives
-    what is missing; another one is a Conflict.
+    what is missing, and binds what waits to the host that it names; another one, or at another host, is a Conflict.
 
     Raises:
         NotFound: There is no such machine, host or reservation.
         NotPermitted: The reservation is another project's.
         InvalidValue: `host` is no host; the address is in no subnet of the boot interface's network.
-        Conflict: The machine is not ready, or is deployed otherwise; the place is draining; a name is taken.
+        Conflict: The machine is not ready, or is deployed otherwise; the place is draining; a name is taken; or what
+            the override replaces is static, and that was not acknowledged (pointer `/static_acknowledged`).
         AlreadyAllocated, Exhausted: An address cannot be had: facts `interface` and `network`. Nothing is given then.
     """
     machine = _living(draft, use.machine)
     host = _host(draft, machine, use.host)
     override = wanted_override(draft, use, boot_port(draft, machine.id))
-    if machine.lifecycle != "deployed":
+    again = machine.lifecycle == "deployed"
+    if not again:
         _after(machine, "deployed", ("ready",))
         _enter(draft, machine, "deployed", e.MachineDeployed)
     elif repeated(draft, machine, override):
         override = None
+    bound = again and use.host is not None and _bind_there(draft, machine, str(host))
     brought = {override.interface.id} if override is not None and override.suffices else set[str]()
-    _give_missing(draft, machine, _AT_DEPLOY, host, but=brought)
+    given = _give_missing(draft, machine, _AT_DEPLOY, host, but=brought)
+    if again and (given or bound):
+        _changed(draft, machine)
     return _told(draft, machine, () if override is None else _override(draft, override, host))
 
 
@@ -151,7 +160,7 @@ def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
         NotFound: There is no such machine.
         Conflict: It is a device.
     """
-    machine = machine_named(draft, use.machine)
+    machine = _named(draft, use.machine)
     if machine.lifecycle == "retired":
         return _told(draft, machine)
     _living(draft, use.machine)
@@ -173,9 +182,8 @@ def see_machine(use: SeeMachine, draft: Draft) -> MachineWithInterfaces:
         NotFound: There is no such machine.
         InvalidValue: `at` is still to come.
     """
-    machine = machine_named(draft, use.machine)
-    resolve.matching(machine.revision, draft.asked.if_match)
-    at = use.at or draft.moment.now
+    machine = _named(draft, use.machine)
+    at = draft.moment.now if use.at is None else moment(use.at, "/at")
     if at > draft.moment.now:
         raise InvalidValue("it cannot have been seen at a time that is still to come", pointer="/at")
     seen(draft, machine.id, at)
@@ -224,9 +232,16 @@ def at_boot(draft: Draft, interface: Interface, space: Space, host: str | None) 
     return min((a for a in held if a.subnet == space.subnet.id), key=lambda a: number_of(a.ip), default=None)
 
 
+def _named(draft: Draft, name: str) -> Machine:
+    """A machine, of the revision that the caller saw."""
+    machine = machine_named(draft, name)
+    resolve.matching(machine.revision, draft.asked.if_match)
+    return machine
+
+
 def _living(draft: Draft, name: str) -> Machine:
     """A machine that has a life, and is in the middle of it."""
-    machine = machine_named(draft, name)
+    machine = _named(draft, name)
     if machine.lifecycle is None:
         raise Conflict(f"{machine.name} is a device: it has no lifecycle", machine=machine.name, kind=machine.kind)
     if machine.lifecycle == "retired":
@@ -249,9 +264,14 @@ def _after(machine: Machine, step: str, states: tuple[MachineState, ...]) -> Non
 
 
 def _enter(draft: Draft, machine: Machine, state: MachineState, event: Callable[..., e.Event]) -> None:
-    resolve.matching(machine.revision, draft.asked.if_match)
     now = msgspec.structs.replace(machine, state=state, revision=machine.revision + 1)
     draft.record(event(machine=now))
+
+
+def _changed(draft: Draft, machine: Machine) -> None:
+    """Record that a machine is not what it was before a step was repeated: it has what was missing."""
+    now = draft.facts.machines[machine.id]
+    draft.record(e.MachineChanged(machine=msgspec.structs.replace(now, revision=now.revision + 1)))
 
 
 def _told(draft: Draft, machine: Machine, displaced: tuple[Displaced, ...] = ()) -> MachineWithInterfaces:
@@ -278,14 +298,47 @@ def _host(draft: Draft, machine: Machine, named: str | None) -> str | None:
 
 def _give_missing(
     draft: Draft, machine: Machine, at: frozenset[AllocateOn], host: str | None, but: Collection[str] = ()
-) -> None:
-    """Give each interface, `but` these, the address that it lacks."""
-    boots = booting(draft, machine.id)
+) -> bool:
+    """Give each interface, `but` these, the address that it lacks; whether any did."""
+    given, boots = False, booting(draft, machine.id)
     for interface in ports_of(draft, machine.id):
         network = None if interface.id in but else _lacking(draft, interface, at, boots)
         if network is not None:
             defer = network.decided == "binding" and host is None
             _give(draft, interface, network, host, defer=defer)
+            given = True
+    return given
+
+
+def _bind_there(draft: Draft, machine: Machine, host: str) -> bool:
+    """Bind what waits since the machine was deployed to a host that is known now; whether anything did.
+
+    Raises:
+        Conflict: What it was given for its deployment is used elsewhere.
+    """
+    bound = False
+    for claim in _claims(draft, machine):
+        if claim.kept != "deployment":
+            continue
+        if claim.bound is None:
+            not_draining(draft.state, host)
+            bind(draft, claim, host)
+            bound = True
+        elif not _is_at(draft, claim, host):
+            where = "no host" if claim.host is None else draft.state.locations[claim.host].name
+            raise Conflict(
+                f"machine {machine.name} is deployed at {where}; release it first, or rebind what it has",
+                machine=machine.name,
+                state="deployed",
+                host=where,
+                pointer="/host",
+            )
+    return bound
+
+
+def _is_at(draft: Draft, claim: Claim, host: str) -> bool:
+    """Whether a claim is used at a host, as far as is known: DHCP may know the rack only; or was asked for there."""
+    return host == claim.request.host or claim.host in draft.state.way_up(host)[0]
 
 
 def _lacking(draft: Draft, interface: Interface, at: frozenset[AllocateOn], boots: list[str]) -> Network | None:
@@ -351,6 +404,7 @@ def _override(draft: Draft, override: Override, host: str | None) -> tuple[Displ
             address=override.address,
             reservation=override.reservation,
             on_override=override.on_override,
+            static_acknowledged=override.static_acknowledged,
         ).displaced
     except TenureError as error:
         raise _blamed(draft, error, override.interface, override.network) from error

@@ -20,6 +20,7 @@ class Override(NamedTuple):
 
     Attributes:
         reservation: Id of an open claim. address: Canonical text. One of the two.
+        static_acknowledged: Somebody will change what was written by hand into the machine.
         suffices: Whether it brings an address of each family that the network has, so that no other is needed.
     """
 
@@ -29,6 +30,7 @@ class Override(NamedTuple):
     address: str | None
     on_override: OnOverride | None
     suffices: bool
+    static_acknowledged: bool = False
 
     @property
     def handle(self) -> str:
@@ -55,9 +57,8 @@ def wanted_override(draft: Draft, use: DeployMachine, interface: Interface | Non
     if use.address is not None:
         address = resolve.host_address(use.address, "/address")
         network = _plugged(draft, interface)
-        return Override(
-            interface, network, None, address, use.on_override, _suffices(draft, network, {version_of(address)})
-        )
+        brings = {version_of(address)}
+        return _override(draft, use, interface, network, None, address, brings)
     claim = reservation_named(draft, str(use.reservation), use.project)
     network = draft.state.networks[claim.network]
     if interface.network not in (None, network.id):
@@ -67,7 +68,20 @@ def wanted_override(draft: Draft, use: DeployMachine, interface: Interface | Non
             pointer="/from",
         )
     brings = {version_of(held.ip) for held in draft.facts.held[claim.id].values()}
-    return Override(interface, network, claim.id, None, use.on_override, _suffices(draft, network, brings))
+    return _override(draft, use, interface, network, claim.id, None, brings)
+
+
+def _override(
+    draft: Draft,
+    use: DeployMachine,
+    interface: Interface,
+    network: Network,
+    reservation: str | None,
+    address: str | None,
+    brings: set[int],
+) -> Override:
+    suffices = _suffices(draft, network, brings)
+    return Override(interface, network, reservation, address, use.on_override, suffices, use.static_acknowledged)
 
 
 def repeated(draft: Draft, machine: Machine, override: Override | None) -> bool:
@@ -90,7 +104,8 @@ def repeated(draft: Draft, machine: Machine, override: Override | None) -> bool:
 
 def _same(claim: Claim, override: Override) -> bool:
     asked = claim.request
-    return (asked.address, asked.reservation) == (override.address, override.reservation)
+    said = (override.address, override.reservation, override.on_override)
+    return (asked.address, asked.reservation, asked.on_override) == said
 
 
 def _plugged(draft: Draft, interface: Interface) -> Network:

@@ -128,7 +128,7 @@ def replace(
     claim = draft.facts.claims[old.claim]
     found = find(draft, _asking(claim, space, number), space.version, only=space)
     until = _follows_by(draft, old, dns)
-    new = beside(draft, old, found, until, lender=old.lender if lent_on else None)
+    new = beside(draft, old, found, until, lender=old.lender if lent_on else None, named=number is not None)
     if lent_on:
         old = msgspec.structs.replace(old, lender=None)
     if until is None:
@@ -307,7 +307,7 @@ def _into_claim(draft: Draft, allocation: Allocation, claim: Claim) -> Claim:
         name = draft.state.networks[claim.network].name
         raise Conflict(f"claim {claim.id} is of network {name}, and {allocation.ip} is not", pointer="/claim")
     title = allocation.title if claim.host is None else kept_at(draft, claim, allocation, claim.host).title
-    claim = msgspec.structs.replace(claim, revision=claim.revision + 1)
+    claim = msgspec.structs.replace(claim, named=True, revision=claim.revision + 1)
     _pass(draft, allocation, claim, hostname=name_for(draft, claim), title=title)
     return claim
 

@@ -30,15 +30,22 @@ def may_write(claim: Claim, *, acknowledged: bool) -> None:
 
 
 def beside(
-    draft: Draft, old: Allocation, found: tuple[Space, int, Why], until: datetime | None, *, lender: str | None
+    draft: Draft,
+    old: Allocation,
+    found: tuple[Space, int, Why],
+    until: datetime | None,
+    *,
+    lender: str | None,
+    named: bool = False,
 ) -> Allocation:
     """Record a new address beside an old one, used by the same interfaces, called and standing as it is.
 
-    `until`: It gets the name by then, and not now. `lender`: The reservation that it goes back to.
+    `until`: It gets the name by then, and not now. `lender`: The reservation that it goes back to. `named`: Somebody
+    asked for this very address.
     """
     space, number, why = found
     now, claim = draft.moment.now, draft.facts.claims[old.claim]
-    claim = msgspec.structs.replace(claim, revision=claim.revision + 1)
+    claim = msgspec.structs.replace(claim, named=claim.named or named, revision=claim.revision + 1)
     new = Allocation(
         id=next(draft.moment.ids),
         claim=claim.id,

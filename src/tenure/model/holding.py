@@ -32,6 +32,8 @@ class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         queue: Where there is no room, wait in order instead of being refused.
         alias: Stand beside what the interface has already, instead of overriding it.
         on_override: What becomes of what it has; None: as the network says.
+        static_acknowledged: Somebody will change what was written by hand into the machine, if that is displaced. It is
+            no content: a repetition may say otherwise.
         shared: Several interfaces may use it at once.
         reservation: Id of the claim (a reservation of the same project) whose addresses it uses.
         expires: When it shall be released by itself.
@@ -56,6 +58,7 @@ class ClaimRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     queue: bool = False
     alias: bool = False
     on_override: OnOverride | None = None
+    static_acknowledged: bool = False
     shared: bool = False
     reservation: str | None = None
     expires: datetime | None = None

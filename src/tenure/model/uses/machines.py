@@ -61,6 +61,7 @@ class DeployMachine(Asking, frozen=True, kw_only=True):
 
     `host`: Where it runs; None: its own location, if that is a host. `reservation` (an id, or a handle of
     `project`) or `address`: what its boot interface uses for this deployment instead of what it has.
+    `static_acknowledged`: Somebody will change what was written by hand into the machine.
     """
 
     machine: str
@@ -68,6 +69,7 @@ class DeployMachine(Asking, frozen=True, kw_only=True):
     reservation: str | None = None
     address: str | None = None
     on_override: OnOverride | None = None
+    static_acknowledged: bool = False
     project: str = "default"
 
 
