@@ -102,13 +102,14 @@ class Reading:
 
     def _allocations(self) -> None:
         want, facts = self.want, self.facts
+        self._put("allocations", (a for a in self.allocations if (a.vrf, a.ip) in want.addresses))
         names = want.hostnames | {machine.name.lower() for machine in facts.machines.values()}
         names |= {
             c.request.hostname for c in facts.claims.values() if (want.called or c.bound is None) and c.request.hostname
         }
+        names |= {a.hostname for a in facts.allocations.values() if want.called and a.until is None and a.hostname}
         worn = {x.allocation for x in self.rows.open("attachments") if x.interface in facts.interfaces}
         self._put("allocations", (a for a in self.allocations if a.hostname in names or a.id in worn))
-        self._put("allocations", (a for a in self.allocations if (a.vrf, a.ip) in want.addresses))
         former = {(a.vrf, a.ip) for held in facts.former.values() for a in held}
         keys = want.addresses | former
         resting = [a for a in self.rows.all("allocations") if a.until is not None and (a.vrf, a.ip) in keys]

@@ -7,6 +7,7 @@ from typer import BadParameter, Context, Exit, Option, Typer
 
 from tenure.cli import claims as c
 from tenure.cli.group import example
+from tenure.cli.moves import StaticAcknowledged
 from tenure.cli.options import CustomOption, TagsOption
 from tenure.cli.remote import REFUSED, Change, Edit, Session, session
 
@@ -133,11 +134,13 @@ def rebind(
     host: c.OnHost,
     renumber: c.Renumber = False,
     handover: c.Handover = None,
+    static_acknowledged: StaticAcknowledged = False,
 ) -> None:
     """Move a claim to another host. It keeps its addresses where the boundary is soft; there already, it stays so."""
     asked = session(ctx)
     meant = c.claim_of(asked, claim)
-    moved = asked.client.claims.rebind(meant, host, renumber=renumber, handover=handover, **asked.edit)
+    how: dict[str, Any] = {"renumber": renumber, "handover": handover, "static_acknowledged": static_acknowledged}
+    moved = asked.client.claims.rebind(meant, host, **how, **asked.edit)
     c.show_claim(asked, moved if renumber or asked.json else c.unmoved(moved))
 
 

@@ -1,12 +1,13 @@
 """`tenure location`: places."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, BadParameter, Context, Option
 
 from tenure.cli import claims as c
 from tenure.cli.drains import offer_drain, show_evacuated
 from tenure.cli.group import example, group, made, offer_delete, offer_show, show_list
+from tenure.cli.moves import StaticAcknowledged
 from tenure.cli.options import NONE, Limit, NewName, Thing, Words, sent
 from tenure.cli.remote import Change, Edit, Remote, session
 
@@ -87,10 +88,12 @@ def evacuate(
     to: Annotated[str, Argument(metavar="TO", help="The host that takes its claims.", show_default=False)],
     renumber: c.Renumber = False,
     handover: c.Handover = None,
+    static_acknowledged: StaticAcknowledged = False,
 ) -> None:
     """Move every claim of a host to another, all of them or none."""
     asked = session(ctx)
-    moved = asked.client.locations.evacuate(host, to, renumber=renumber, handover=handover, **asked.edit)
+    how: dict[str, Any] = {"renumber": renumber, "handover": handover, "static_acknowledged": static_acknowledged}
+    moved = asked.client.locations.evacuate(host, to, **how, **asked.edit)
     show_evacuated(asked, moved)
 
 

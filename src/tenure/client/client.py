@@ -112,11 +112,19 @@ class Locations(Drainable):
     """Places."""
 
     def evacuate(
-        self, host: str, to: str, *, renumber: bool = False, handover: int | None = None, **how: Any
+        self,
+        host: str,
+        to: str,
+        *,
+        renumber: bool = False,
+        handover: int | None = None,
+        static_acknowledged: bool = False,
+        **how: Any,
     ) -> list[Claim]:
         """Move all bound claims of a host to another, or none; each as it is then."""
         path = self._path(host, "evacuate")
-        body = present({"to": to, "renumber": renumber, "handover": handover})
+        said = {"renumber": renumber, "handover": handover, "static_acknowledged": static_acknowledged or None}
+        body = present({"to": to, **said})
         return cast(list[Claim], self._client.change("POST", path, body, seconds=LONG, **how)["claims"])
 
 
@@ -190,14 +198,22 @@ class Claims(Things):
         return self._act(claim, "bind", {"host": host}, **how)
 
     def rebind(
-        self, claim: str, host: str, *, renumber: bool = False, handover: int | None = None, **how: Any
+        self,
+        claim: str,
+        host: str,
+        *,
+        renumber: bool = False,
+        handover: int | None = None,
+        static_acknowledged: bool = False,
+        **how: Any,
     ) -> Claim:
         """Move a claim to `host`; `renumber` gives it new addresses there.
 
         `handover`: Seconds for which the host that it leaves announces kept addresses too; the service's default.
+        `static_acknowledged`: Somebody changes what is written by hand into a machine that is renumbered.
         """
-        body = {"host": host, "renumber": renumber, "handover": handover}
-        return self._act(claim, "rebind", present(body), **how)
+        said = {"renumber": renumber, "handover": handover, "static_acknowledged": static_acknowledged or None}
+        return self._act(claim, "rebind", present({"host": host, **said}), **how)
 
     def settle(self, claim: str, **how: Any) -> Claim:
         """End a moved claim's hand-over now; repeatable."""

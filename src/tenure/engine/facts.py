@@ -58,7 +58,8 @@ class Wanted:
             were given by themselves before.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
-        called: Whether every claim that is read brings the open allocations that carry its hostname.
+        called: Whether every claim that is read, and every wanted address, brings the open allocations that carry
+            its hostname.
         expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
         settling: How many claims whose hand-over is over at `now` to read.
         expiring: How many claims to read whose end has come, or is near (`WARNED_BEFORE`) and was not told.

@@ -246,7 +246,7 @@ def _replace(draft: Draft, claim: Claim, old: list[Allocation], version: int) ->
     found = iter(side_by_side(draft, claim, version) if together else ())
     for allocation in old:
         near = next(found) if together else find(draft, claim, version)
-        beside(draft, allocation, near, None, lender=None)
+        beside(draft, allocation, near, None, lender=None, named=False)
 
 
 def _settle(draft: Draft, claim: Claim) -> None:

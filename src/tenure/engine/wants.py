@@ -99,13 +99,13 @@ def _held_address(found: Wanted, use: Any, state: State) -> None:
 
 def _reassign(found: Wanted, use: u.ReassignAddress, state: State) -> None:
     _held_address(found, use, state)
+    found.called = True
     if use.interface is not None:
         _interface(found, use.interface)
     if use.machine is not None:
         found.machines.add(use.machine)
     if use.claim is not None:
         found.claims.add(use.claim)
-        found.called = True
     if use.address is not None:
         with suppress(InvalidValue):
             found.observed.add((state.find("vrf", use.vrf) or use.vrf, str(parse_address(use.address))))
@@ -119,6 +119,7 @@ def _rename(found: Wanted, use: u.RenameAddress, state: State) -> None:
 
 def _attach(found: Wanted, use: u.AttachAddress | u.DetachAddress, state: State) -> None:
     _held_address(found, use, state)
+    found.called = True
     if use.interface is not None:
         _interface(found, use.interface)
 

@@ -227,12 +227,13 @@ class Reading:
         self._put("observations", map(r.observation_of, found))
 
     def _hostnames(self, wanted: Wanted) -> set[str]:
-        """Names that are asked for, and those that machines and pending claims will have; of all claims if wanted."""
+        """Names that are asked for, and those that machines and pending claims will have; of all known if wanted."""
         facts = self._facts
         called = wanted.called
         waiting = (claim.request.hostname for claim in facts.claims.values() if called or claim.bound is None)
         machines = (machine.name.lower() for machine in facts.machines.values())
-        return {*wanted.hostnames, *(name for name in waiting if name is not None), *machines}
+        carried = (held.hostname for held in facts.allocations.values() if called and held.until is None)
+        return {*wanted.hostnames, *(name for name in (*waiting, *carried) if name is not None), *machines}
 
     def _held(self, condition: str) -> str:
         """Open allocations of each key."""

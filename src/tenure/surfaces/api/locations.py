@@ -17,7 +17,7 @@ from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.claims import ClaimOut, shown
 from tenure.surfaces.api.consequences import Loss
 from tenure.surfaces.api.inventory import Shelf, location_id, made
-from tenure.surfaces.api.moves import MOVED, Handover
+from tenure.surfaces.api.moves import MOVED, Handover, StaticAcknowledged
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import AddressText, Input, List, Name, Patch, Reference, Search
 from tenure.surfaces.api.shape import LATER
@@ -155,6 +155,7 @@ class EvacuateIn(Input):
     to: Reference
     renumber: bool = False
     handover: Handover = 30
+    static_acknowledged: StaticAcknowledged = False
 
 
 class Evacuated(msgspec.Struct):
@@ -180,9 +181,7 @@ async def evacuate(asked: Asked) -> Response:
 
     Pending claims stay. At most 10,000 claims.
     """
-    body = asked.body
-    use = EvacuateHost(host=asked.path("location"), to=body.to, renumber=body.renumber, handover=body.handover)
-    reply = await asked.submit(use)
+    reply = await asked.submit(EvacuateHost(host=asked.path("location"), **msgspec.structs.asdict(asked.body)))
     moved = reply.answer
     assert isinstance(moved, Answers)
     holdings = [each for each in moved.items if isinstance(each, Holding)]

@@ -27,12 +27,18 @@ Handover = Annotated[
 ]
 
 
+StaticAcknowledged = Annotated[
+    bool, Meta(description="Somebody changes what is written by hand into a machine that is renumbered.")
+]
+
+
 class RebindIn(Input):
     """Where a claim moves to; `renumber` takes addresses near the new host instead of keeping the old ones."""
 
     host: Reference
     renumber: bool = False
     handover: Handover = 30
+    static_acknowledged: StaticAcknowledged = False
 
 
 MOVED = msgspec.structs.replace(
@@ -76,9 +82,7 @@ async def rebind(asked: Asked) -> Response:
     For `handover` seconds the host that it leaves announces them too, less preferred; then the hand-over settles by
     itself. Back at the owner of its block an address is `own` again, and needs no route of its own.
     """
-    body = asked.body
-    use = RebindClaim(claim=asked.path("claim"), host=body.host, renumber=body.renumber, handover=body.handover)
-    return await answered(asked, use)
+    return await answered(asked, RebindClaim(claim=asked.path("claim"), **msgspec.structs.asdict(asked.body)))
 
 
 @NOUN.operation(
