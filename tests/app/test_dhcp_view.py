@@ -66,11 +66,12 @@ def test_what_was_released_or_may_be_different_is_forgotten() -> None:
 
 def test_a_lease_is_forgotten_when_its_client_is_to_have_another_address_there() -> None:
     lease = structs.replace(LEASE, dynamic=True)
-    better = e.AddressAllocated(claim=_claim(MAC), allocation=allocation("10.0.0.6"))
+    better = e.AddressAllocated(claim=_claim(MAC), allocation=allocation("10.0.0.6"), opens=True)
     assert not remembered(better, lease=lease)
     assert remembered(structs.replace(better, claim=_claim("52:54:00:0a:0b:0d")), lease=lease)
     elsewhere = structs.replace(allocation("10.0.1.6"), subnet="t")
-    assert remembered(structs.replace(better, allocation=elsewhere), lease=lease)
+    assert not remembered(structs.replace(better, allocation=elsewhere), lease=lease), "of another subnet of its link"
+    assert remembered(structs.replace(better, allocation=allocation("2001:db8::6")), lease=lease)
     assert remembered(better)  # an address that was allocated before this one
     granted = structs.replace(better, allocation=structs.replace(better.allocation, lease=True))
     assert remembered(granted, lease=lease)  # its own
@@ -97,6 +98,15 @@ def test_a_lease_is_forgotten_when_some_client_of_its_subnet_is_to_have_an_addre
     assert not remembered(e.AddressAttached(claim=CLAIM, allocation=others, attachment=port), lease=lease)
     assert not remembered(e.AddressRestored(claim=CLAIM, allocation=others, before="shelved"), lease=lease)
     assert remembered(e.AddressAllocated(claim=CLAIM, allocation=others), lease=lease)
+    replaced = _claim("52:54:00:0a:0b:0d")  # by which it asked, before its interface got another
+    later = e.AddressAllocated(claim=replaced, allocation=others, attachment=port)
+    assert not remembered(later, lease=lease)
+    beside = structs.replace(later, allocation=structs.replace(others, subnet="t"))
+    assert not remembered(beside, lease=lease), "its link may have several subnets"
+    known = e.LeasePromised(claim=CLAIM, allocation=structs.replace(others, lease=True))
+    assert not remembered(known, beside, lease=lease)
+    elsewhere = structs.replace(beside, claim=structs.replace(replaced, network="m"))
+    assert remembered(known, elsewhere, lease=lease), "another network is another link"
     renamed = structs.replace(others, lease=True)
     assert remembered(
         e.AddressMoved(giver=CLAIM, left=renamed, claim=CLAIM, allocation=renamed, reason="renamed"), lease=lease

@@ -343,3 +343,17 @@ def test_an_ipv6_gateway_may_be_a_link_local_address() -> None:
     assert world.ip() == "2001:db8::1"
     with pytest.raises(InvalidValue):
         site("10.0.0.0/24", fields={"gateway": "169.254.0.1"})
+
+
+def test_a_claim_waits_only_where_a_subnet_could_ever_serve_it() -> None:
+    world = site("10.0.0.0/24", model="clustered")
+    for defer in (False, True):
+        with pytest.raises(Exhausted, match="no locations") as refused:
+            world.claim(defer=defer)
+        assert refused.value.facts["available"] == 0
+    assert world.claim(defer=True, subnet="10.0.0.0/24").claim.state == "pending", "it names where"
+    world.do(u.CreateSubnet(network="prod", cidr="10.0.1.0/30", fields={"locations": ["r0"]}))
+    assert world.claim().claim.state == "pending"
+    with pytest.raises(Exhausted) as refused:
+        world.claim()
+    assert refused.value.facts["available"] == 2 and "no locations" not in str(refused.value)

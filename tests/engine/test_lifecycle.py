@@ -170,7 +170,7 @@ def test_what_is_decided_by_binding_is_decided_at_a_host_that_is_known(where: st
 
 
 def test_a_clustered_network_decides_by_binding_unless_it_says_otherwise() -> None:
-    world = lan(model="clustered", strategy="topology")
+    world = lan(model="clustered", strategy="topology", fields={"locations": ("s1",)})
     ready(world)
     assert not holds(world)
     (holding,) = step(world, "deploy").holdings

@@ -252,9 +252,9 @@ def test_what_is_lent_goes_back_as_the_new_address(leased: bool) -> None:
 def test_its_target_is_neither_drained_nor_made_smaller() -> None:
     world = two(4)
     renumber(world, wave=1)
-    for changes in ({"draining": True}, {"cidr": "10.0.1.0/29"}, {"cidr": "10.0.1.8/29"}):
+    for field, value in (("draining", True), ("cidr", "10.0.1.0/29"), ("cidr", "10.0.1.8/29")):
         with pytest.raises(Conflict, match="being renumbered") as refused:
-            world.do(u.ChangeSubnet(subnet=NEW, changes=changes))
+            world.do(u.ChangeSubnet(subnet=NEW, changes={field: value}))
         assert refused.value.facts["subnet"] == OLD
     renumber(world, to=None, stopped=True)
     with pytest.raises(Conflict):

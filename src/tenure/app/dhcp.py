@@ -80,6 +80,7 @@ class PromisesView:
     def __init__(self, promises: Promises, caught_up: Callable[[], None]) -> None:
         self._promises = promises
         self._caught_up = caught_up
+        self._networks: dict[str, str] = {}  # of subnets, as far as they were told
         self.following = False
 
     async def load(self) -> str:
@@ -93,6 +94,8 @@ class PromisesView:
             self._take(entry.event)
 
     def _take(self, event: e.Event) -> None:
+        if isinstance(event, _OF_ONE + _GIVEN + (e.LeasePromised,)):
+            self._networks[event.allocation.subnet] = event.claim.network
         if isinstance(event, _OF_ONE):
             address = ip_address(event.allocation.ip)
             if isinstance(address, IPv4Address):
@@ -103,17 +106,23 @@ class PromisesView:
             self._promises.forget_all()
 
     def _take_given(self, event: e.AddressAllocated | e.AddressMoved | e.AddressRestored | e.AddressAttached) -> None:
-        """Who had a dynamic lease here is to have this address instead.
+        """Who had a dynamic lease on this link is to have this address instead; the link is at most the network.
 
-        The MAC of the interface that uses it is not told, but where the claim asked for it by that MAC.
+        Which MAC that is a claim says that begins by it. Any other may have
+        been made with a MAC that was replaced since.
         """
-        subnet, mac = event.allocation.subnet, event.claim.request.mac
-        if event.allocation.lease:
+        claim, allocation = event.claim, event.allocation
+        if allocation.lease or ":" in allocation.ip:
             return
-        if isinstance(event, e.AddressAllocated) and mac is not None:
-            self._promises.forget_client(mac, subnet)
-        elif not isinstance(event, e.AddressAllocated) or event.attachment is not None:
-            self._promises.forget_dynamic(subnet)
+        if isinstance(event, e.AddressAllocated):
+            if event.opens and claim.request.mac is not None:
+                self._promises.forget_client(claim.request.mac)
+                return
+            if event.attachment is None:
+                return
+        elif isinstance(event, e.AddressMoved) and event.reason == "renamed":
+            return
+        self._promises.forget_dynamic(lambda subnet: self._networks.get(subnet, claim.network) != claim.network)
 
     def settle(self, ready: bool) -> None:
         """While this process does not follow, it remembers nothing."""

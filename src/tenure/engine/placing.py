@@ -222,7 +222,8 @@ def room_to_wait(draft: Draft, request: ClaimRequest) -> None:
                 break
         else:
             raise Exhausted(
-                f"network {network.name} has {available} IPv{version} addresses available, {waiting} are waited for",
+                f"network {network.name} has {available} IPv{version} addresses available, {waiting} are waited for"
+                + _unbound(draft, network, version),
                 network=network.name,
                 family=f"v{version}",
                 available=available,
@@ -230,10 +231,19 @@ def room_to_wait(draft: Draft, request: ClaimRequest) -> None:
             )
 
 
+def _unbound(draft: Draft, network: Network, version: int) -> str:
+    """Why a network may have subnets, and none for whoever waits."""
+    spaces = draft.state.spaces(network.id, version)
+    if network.model != "clustered" or not spaces or any(space.subnet.locations for space in spaces):
+        return ""
+    return "; its subnets have no locations, and a clustered network serves a host from those bound to its place"
+
+
 def _could_serve(draft: Draft, request: ClaimRequest, network: Network, version: int) -> Iterable[Space]:
     """The subnets with room that a claim could be served from, wherever it is bound."""
     if request.host is None and request.subnet is None:
-        return draft.state.rooms.all(network.id, version)
+        spaces = draft.state.rooms.all(network.id, version)
+        return spaces if network.model != "clustered" else (space for space in spaces if space.subnet.locations)
     wish = wish_of(draft, request.host, network)
     return Serving(draft, network, version, wish, wanted_subnet(draft, request, wish))
 

@@ -111,19 +111,21 @@ def test_forgetting_another_address_costs_nothing() -> None:
     assert promises.recall(use(), NOON)
 
 
-def test_a_clients_dynamic_lease_is_forgotten_by_its_subnet_alone() -> None:
+def test_a_clients_dynamic_leases_are_forgotten_on_every_subnet() -> None:
     promises = Promises(10)
     promises.remember(MAC, lease(held_until=NOW + timedelta(seconds=7200), dynamic=True), promises.mark())
-    promises.forget_client(MAC, "T")
-    promises.forget_client("52:54:00:00:00:01", "S")
+    other = lease(address=ADDRESS + 256, subnet="T", held_until=NOW + timedelta(seconds=7200), dynamic=True)
+    promises.remember(MAC, other, promises.mark())
+    promises.forget_client("52:54:00:00:00:01")
     assert promises.recall(use(), NOON)
     under_way = promises.mark()
-    promises.forget_client(MAC, "S")
+    promises.forget_client(MAC)
+    assert len(promises) == 0
     assert promises.recall(use(), NOON) is None
     promises.remember(MAC, granted(), under_way)
     assert promises.recall(use(), NOON) is None
     promises.remember(MAC, granted(), promises.mark())
-    promises.forget_client(MAC, "S")  # an allocation is no dynamic lease
+    promises.forget_client(MAC)  # an allocation is no dynamic lease
     assert promises.recall(use(), NOON)
 
 
@@ -132,20 +134,20 @@ def test_what_is_pushed_out_leaves_nothing_behind() -> None:
     for number in range(5):
         dynamic = lease(address=ADDRESS + number, held_until=NOW + timedelta(seconds=7200), dynamic=True)
         promises.remember(f"52:54:00:00:00:0{number}", dynamic, promises.mark())
-    promises.forget_client("52:54:00:00:00:00", "S")
+    promises.forget_client("52:54:00:00:00:00")
     assert len(promises) == 2
-    promises.forget_client("52:54:00:00:00:04", "S")
+    promises.forget_client("52:54:00:00:00:04")
     assert len(promises) == 1
 
 
-def test_the_dynamic_leases_of_a_subnet_are_forgotten_together() -> None:
+def test_dynamic_leases_are_forgotten_together_but_those_of_other_subnets() -> None:
     until = NOW + timedelta(seconds=7200)
     promises = remembering(granted(address=ADDRESS + 1))
     promises.remember(MAC, lease(held_until=until, dynamic=True), promises.mark())
-    promises.forget_dynamic("T")
+    promises.forget_dynamic(lambda subnet: subnet != "T")
     assert len(promises) == 2
     under_way = promises.mark()
-    promises.forget_dynamic("S")
+    promises.forget_dynamic(lambda subnet: subnet != "S")
     assert promises.recall(use(), NOON) is None
     assert promises.recall(use(address=ADDRESS + 1), NOON), "an allocation is no dynamic lease"
     promises.remember(MAC, lease(held_until=until, dynamic=True), under_way)

@@ -1,6 +1,7 @@
 """Leases that this node has seen granted, so that a renewal inside a promise needs no writer."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 
 from msgspec import structs
 
@@ -9,6 +10,8 @@ from tenure.model.uses import LeaseCommit
 
 _RECENT = 4096
 _SHORTEST_REMNANT = 60
+_ANY = ""
+"""What concerns every dynamic lease."""
 _FROM_MEMORY = frozenset(("init-reboot", "renewing", "rebinding"))
 
 
@@ -24,8 +27,9 @@ class Promises:
         self._capacity = capacity
         self._leases: OrderedDict[int, tuple[str, float, Lease]] = OrderedDict()
         self._dynamic: dict[str, dict[str, int]] = {}  # by subnet and MAC
+        self._clients: dict[str, dict[str, int]] = {}  # the same by MAC and subnet
         self._tick = 0
-        self._forgotten: OrderedDict[int | str | tuple[str, str], int] = OrderedDict()
+        self._forgotten: OrderedDict[int | str, int] = OrderedDict()
         self._floor = 0
 
     def __len__(self) -> int:
@@ -37,9 +41,9 @@ class Promises:
 
     def remember(self, mac: str, lease: Lease, mark: int) -> None:
         """Keep a lease that was granted to `mac`, unless it was forgotten since `mark` or promises nothing."""
-        concerned: list[int | str | tuple[str, str]] = [lease.address, (mac, lease.subnet)]
+        concerned: list[int | str] = [lease.address, mac]
         if lease.dynamic:
-            concerned.append(lease.subnet)
+            concerned.append(_ANY)
         forgotten = max(self._forgotten.get(what, self._floor) for what in concerned)
         if lease.held_until is None or forgotten > mark:
             return
@@ -47,6 +51,7 @@ class Promises:
         self._leases[lease.address] = (mac, lease.held_until.timestamp(), lease)
         if lease.dynamic:
             self._dynamic.setdefault(lease.subnet, {})[mac] = lease.address
+            self._clients.setdefault(mac, {})[lease.subnet] = lease.address
         if len(self._leases) > self._capacity:
             self._drop(next(iter(self._leases)))
 
@@ -85,18 +90,21 @@ class Promises:
         if self._leases.get(address, (mac,))[0] == mac:
             self.forget(address)
 
-    def forget_client(self, mac: str, subnet: str) -> None:
-        """Forget the dynamic lease of a client on a subnet, by its id."""
-        self._bar((mac, subnet))
-        address = self._dynamic.get(subnet, {}).get(mac)
-        if address is not None:
+    def forget_client(self, mac: str) -> None:
+        """Forget the dynamic leases of a client, on whichever subnets."""
+        self._bar(mac)
+        for address in list(self._clients.get(mac, {}).values()):
             self._drop(address)
 
-    def forget_dynamic(self, subnet: str) -> None:
-        """Forget the dynamic leases of a subnet, by its id. Cost: of each one remembered, once."""
-        self._bar(subnet)
-        for address in list(self._dynamic.get(subnet, {}).values()):
-            self._drop(address)
+    def forget_dynamic(self, but: Callable[[str], bool] = lambda subnet: False) -> None:
+        """Forget dynamic leases, without those of subnets (ids) that are kept.
+
+        Cost: of each one forgotten, once; and of each subnet that has some.
+        """
+        self._bar(_ANY)
+        for subnet in [subnet for subnet in self._dynamic if not but(subnet)]:
+            for address in list(self._dynamic[subnet].values()):
+                self._drop(address)
 
     def forget_subnet(self, subnet: str) -> None:
         """Forget every lease of a subnet, by its id. Cost: linear in the leases remembered."""
@@ -113,8 +121,9 @@ class Promises:
         self._forgotten.clear()
         self._leases.clear()
         self._dynamic.clear()
+        self._clients.clear()
 
-    def _bar(self, what: int | str | tuple[str, str]) -> None:
+    def _bar(self, what: int | str) -> None:
         """Let no answer that is under way bring it back."""
         self._tick += 1
         self._forgotten[what] = self._tick
@@ -124,11 +133,15 @@ class Promises:
 
     def _drop(self, address: int) -> None:
         mac, _, lease = self._leases.pop(address, ("", 0.0, None))
-        mine = {} if lease is None else self._dynamic.get(lease.subnet, {})
-        if lease is not None and mine.get(mac) == address:
-            del mine[mac]
-            if not mine:
-                del self._dynamic[lease.subnet]
+        if lease is not None and self._dynamic.get(lease.subnet, {}).get(mac) == address:
+            _take(self._dynamic, lease.subnet, mac)
+            _take(self._clients, mac, lease.subnet)
+
+
+def _take(found: dict[str, dict[str, int]], first: str, second: str) -> None:
+    del found[first][second]
+    if not found[first]:
+        del found[first]
 
 
 def _on_link(link: int | None, lease: Lease) -> bool:
