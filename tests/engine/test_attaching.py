@@ -179,3 +179,84 @@ def test_an_address_that_is_shelved_is_reassigned_and_not_attached() -> None:
         attach(world, home, B)
     move(world, home, interface=B)
     assert offered(world, B) == number_of(home)
+
+
+def test_one_of_two_families_does_not_float() -> None:
+    world = site("10.0.0.0/24", "2001:db8::/64", domain="prod.example.")
+    for name, mac in (("a", A), ("b", B)):
+        world.do(u.CreateMachine(name=name, interfaces=(u.NewInterface(mac=mac, network="prod"),)))
+    both = world.claim(machine="a", family="dual")
+    for address in both.addresses:
+        for use in (u.AttachAddress(vrf=VRF, ip=address.ip, interface=B), u.DetachAddress(vrf=VRF, ip=address.ip)):
+            with pytest.raises(Conflict, match="one of 2"):
+                world.do(use)
+
+
+def test_what_was_attached_beside_a_primary_address_takes_its_place() -> None:
+    world = two()
+    home, ip = world.claim(machine="a"), world.ip(hostname="www")
+    attach(world, ip, A)
+    assert rows(world)[ip].standing == "alias"
+    (back,) = world.release(home).displaced
+    assert (back.ip, back.became) == (ip, "restored")
+    assert offered(world, A) == number_of(ip)
+
+
+def test_a_detached_alias_stands_behind_nobody() -> None:
+    world = two()
+    home, ip = world.claim(machine="a"), world.ip(hostname="www")
+    attach(world, ip, A)
+    detach(world, ip)
+    assert (rows(world)[ip].standing, rows(world)[ip].behind) == ("primary", None)
+    assert world.release(home).displaced == ()
+
+
+def test_two_machines_do_not_share_a_name_by_attaching() -> None:
+    world = two()
+    world.claim(machine="a", hostname="web")
+    ip = world.ip(machine="a", hostname="web", alias=True)
+    for use in (u.AttachAddress(vrf=VRF, ip=ip, interface=B), u.DetachAddress(vrf=VRF, ip=ip)):
+        with pytest.raises(Conflict, match="web.prod.example"):
+            world.do(use)
+    with pytest.raises(Conflict, match="web.prod.example"):
+        move(world, ip, machine="b")
+    assert users(world, ip) == {"a"}
+
+
+def test_two_interfaces_of_a_machine_have_its_name_and_no_other_machine() -> None:
+    world = two()
+    more = "52:54:00:00:00:1a"
+    world.do(u.ChangeMachine(machine="a", changes={"interfaces": [{"mac": A}, {"mac": more}]}))
+    world.claim(mac=A, hostname="web")
+    ip = world.ip(mac=more)
+    world.do(u.RenameAddress(vrf=VRF, ip=ip, hostname="web"))
+    with pytest.raises(Conflict, match="web.prod.example"):
+        attach(world, ip, B)
+
+
+def test_what_floats_outlives_the_machine_that_uses_it() -> None:
+    world = two()
+    home, ip = world.claim(machine="a"), world.ip(hostname="www")
+    attach(world, ip, A)
+    world.do(u.RetireMachine(machine="a"))
+    naive.check(world)
+    assert set(rows(world)) == {ip}
+    assert (users(world, ip), rows(world)[ip].hostname, rows(world)[ip].standing) == (set(), "www", "primary")
+    assert home.claim.id not in {c.id for c in world.tables.open("claims")}
+    attach(world, ip, B)
+    assert users(world, ip) == {"b"}
+
+
+@pytest.mark.parametrize("used_by_other", [True, False])
+def test_a_shared_address_ends_with_the_last_machine_that_uses_it(used_by_other: bool) -> None:
+    world = two()
+    vip = world.claim(machine="a", shared=True, hostname="gw")
+    ip = vip.addresses[0].ip
+    if used_by_other:
+        attach(world, ip, B)
+    world.do(u.RetireMachine(machine="a"))
+    naive.check(world)
+    assert set(rows(world)) == ({ip} if used_by_other else set())
+    if used_by_other:
+        (claim,) = world.tables.open("claims")
+        assert (users(world, ip), claim.machine, rows(world)[ip].standing) == ({"b"}, None, "alias")

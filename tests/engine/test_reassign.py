@@ -55,6 +55,11 @@ def users(world: World, ip: str) -> set[str]:
     return {machines[ports[x.interface]] for x in world.tables.open("attachments") if x.allocation == mine}
 
 
+def rows_of_ports(world: World) -> dict[str, str]:
+    """Ids of interfaces by MAC."""
+    return {i.mac: i.id for i in world.tables.all("interfaces")}
+
+
 def kinds(plan: Any) -> list[str]:
     return [event.kind.removeprefix("tenure.") for event in plan.events]
 
@@ -196,3 +201,70 @@ def test_a_name_is_changed_where_nobody_has_it() -> None:
     world.do(u.RenameAddress(vrf=VRF, ip=one, hostname=None))
     assert rows(world)[one].hostname == "b"
     naive.check(world)
+
+
+def test_what_a_shelved_claim_is_given_stands_before_all_it_had() -> None:
+    world = two()
+    one, other = world.claim(machine="a"), world.claim(machine="a")
+    given = world.ip()
+    first, second = one.addresses[0].ip, other.addresses[0].ip
+    moved = move(world, given, claim=one.claim.id)
+    assert {d.ip: d.became for d in moved.displaced} == {first: "kept", second: "shelved"}
+    assert [(rows(world)[ip].standing, rows(world)[ip].behind) for ip in (first, second, given)] == [
+        ("alias", None),
+        ("shelved", one.claim.id),
+        ("primary", None),
+    ]
+    world.release(one)
+    assert {ip: a.standing for ip, a in rows(world).items()} == {second: "primary"}
+
+
+def test_what_overrode_a_claim_may_be_given_to_it() -> None:
+    world = two()
+    one, other = world.claim(machine="a"), world.claim(machine="a")
+    first, second = one.addresses[0].ip, other.addresses[0].ip
+    move(world, second, claim=one.claim.id)
+    assert {ip: (a.standing, a.behind) for ip, a in rows(world).items()} == {
+        first: ("alias", None),
+        second: ("primary", None),
+    }
+
+
+def test_who_was_promised_an_address_may_have_it_again() -> None:
+    world = two(cooldown=0, ttl=0)
+    ip = world.ip(machine="a")
+    assert boot(world, A, ip).lease is not None
+    move(world, ip, machine="b")
+    assert offered(world, B) is None
+    move(world, ip, machine="a")
+    assert offered(world, A) == number_of(ip)
+    assert boot(world, A, ip, "renewing").lease is not None
+    world.do(u.DetachAddress(vrf=VRF, ip=ip))
+    world.do(u.AttachAddress(vrf=VRF, ip=ip, interface=A))
+    assert boot(world, A, ip, "renewing").lease is not None
+    world.do(u.AttachAddress(vrf=VRF, ip=ip, interface=B))
+    assert offered(world, B) is None
+
+
+def test_a_reservation_is_used_again_by_whoever_was_promised_its_address() -> None:
+    world = two(cooldown=0, ttl=0)
+    world.claim(handle="r", address="10.0.0.9")
+    for _ in range(2):
+        borrower = world.claim(machine="a", reservation="r")
+        assert offered(world, A) == number_of("10.0.0.9")
+        assert boot(world, A, "10.0.0.9").lease is not None
+        world.release(borrower)
+    world.claim(machine="b", reservation="r")
+    assert offered(world, B) is None
+
+
+def test_what_two_were_promised_waits_for_both() -> None:
+    world = two(cooldown=0, ttl=0)
+    ip = world.ip(machine="a")
+    assert boot(world, A, ip).lease is not None
+    end = rows(world)[ip].held_until
+    move(world, ip, machine="b")
+    world.wait((end - world.now).total_seconds() + 5)  # type: ignore[operator]
+    assert boot(world, B, ip).lease is not None
+    move(world, ip, machine="a")
+    assert (rows(world)[ip].waits_for, offered(world, A)) == (rows_of_ports(world)[B], None)

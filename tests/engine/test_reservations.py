@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.engine.adjacent import stretches
+from tenure.engine.fingerprint import fingerprint
+from tenure.engine.state import State
 from tenure.engine.strategies.view import everybody
 from tenure.errors import AlreadyAllocated, Conflict, Exhausted, InvalidValue, NotFound, NotPermitted
 from tenure.model import events as e
@@ -324,3 +326,51 @@ def test_what_was_asked_for_by_name_is_not_renumbered(fields: dict[str, Any]) ->
         world.do(u.RebindClaim(claim=held.claim.id, host="h0-1", renumber=True))
     moved = world.do(u.RebindClaim(claim=held.claim.id, host="h0-1"))
     assert ips(moved) == ips(held)
+
+
+def whole(world: World) -> None:
+    """What was recorded is what a node that starts now reads."""
+    assert fingerprint(State.load(world.tables, world.now)) == fingerprint(world.state)
+    naive.check(world)
+
+
+def test_what_is_reassigned_to_its_own_reservation_is_lent_no_more() -> None:
+    world = site("10.0.0.0/24")
+    spare = world.claim(handle="r")
+    borrower = world.claim(mac=MAC, reservation="r")
+    ip = borrower.addresses[0].ip
+    world.do(u.ReassignAddress(vrf="default", ip=ip, claim=spare.claim.id))
+    assert lent(world) == {ip: None}
+    world.release(spare)
+    assert world.tables.open("claims") == []
+    whole(world)
+
+
+def test_a_borrower_lends_nothing_on() -> None:
+    world = site("10.0.0.0/24")
+    world.claim(handle="r")
+    world.claim(handle="b", reservation="r")
+    with pytest.raises(Conflict, match="borrows"):
+        world.claim(mac=MAC, reservation="b")
+    world.claim(handle="other", count=2)
+    ip = next(ip for ip, lender in lent(world).items() if lender is not None)
+    other = next(c.id for c in world.tables.open("claims") if c.handle == "other")
+    world.do(u.ReassignAddress(vrf="default", ip=ip, claim=other))
+    with pytest.raises(Exhausted):
+        world.claim(mac=MAC, reservation="other", count=3)
+    whole(world)
+
+
+def test_a_name_that_went_over_to_the_borrowers_next_address_stays_there() -> None:
+    world = site("10.0.0.0/24", domain="prod.example.")
+    world.claim(handle="r", hostname="www", address="10.0.0.5")
+    world.claim(mac=MAC, reservation="r")
+    world.do(u.ReassignAddress(vrf="default", ip="10.0.0.5", address="10.0.0.9"))
+    assert {a.ip: a.hostname for a in world.tables.open("allocations")} == {"10.0.0.5": None, "10.0.0.9": "www"}
+
+
+def test_two_lent_ones_take_their_name_back() -> None:
+    world = site("10.0.0.0/24", domain="prod.example.")
+    world.claim(handle="r", hostname="www", count=2)
+    world.release(world.claim(mac=MAC, reservation="r", count=2))
+    assert [a.hostname for a in world.tables.open("allocations")] == ["www", "www"]

@@ -11,6 +11,8 @@ from tenure.errors import Conflict
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.answers import Displaced
+from tenure.model.leases import Client, Place
+from tenure.net.addresses import number_of
 from tests.engine.world import World, site
 
 MAC = "52:54:00:0a:0b:0c"
@@ -211,3 +213,52 @@ def test_one_primary_at_most_and_what_was_displaced_comes_back(steps: list[tuple
         primary = [held for held in stack if now[held.claim.id].standing == "primary"]
         assert primary == stack[-1:]
         assert all((now[c.claim.id].standing, now[c.claim.id].behind) == ("alias", None) for c in aliases)
+
+
+def test_a_claim_that_is_bound_late_stands_where_it_was_asked_for() -> None:
+    world = site("10.0.0.0/24")
+    a, b, c = over(world), over(world, defer=True), over(world)
+    b = world.do(u.BindClaim(claim=b.claim.id, host="h0-0"))
+    ips = [held.addresses[0].ip for held in (a, b, c)]
+    behind = {x.ip: x.behind for x in world.tables.open("allocations")}
+    assert [behind[ip] for ip in ips] == [b.claim.id, c.claim.id, None]
+    world.release(c)
+    assert standing(world, *ips) == ["shelved", "primary", "-"]
+    world.release(b)
+    assert standing(world, *ips) == ["primary", "-", "-"]
+
+
+def test_of_two_that_were_bound_late_the_later_one_comes_back() -> None:
+    world = site("10.0.0.0/24")
+    a, b, c, d = (over(world, defer=later) for later in (False, True, True, False))
+    late = {held.claim.id: world.do(u.BindClaim(claim=held.claim.id, host="h0-0")) for held in (c, b)}
+    b, c = (late[held.claim.id] for held in (b, c))
+    ips = [held.addresses[0].ip for held in (a, b, c, d)]
+    world.release(d)
+    assert standing(world, *ips) == ["shelved", "shelved", "primary", "-"]
+    world.release(c)
+    assert standing(world, *ips) == ["shelved", "primary", "-", "-"]
+    world.release(b)
+    assert standing(world, *ips) == ["primary", "-", "-", "-"]
+
+
+def test_one_that_is_bound_late_releases_what_it_overrides() -> None:
+    world = site("10.0.0.0/24")
+    a, b, c = over(world), over(world, defer=True, on_override="release"), over(world)
+    bound = world.do(u.BindClaim(claim=b.claim.id, host="h0-0"))
+    assert [d.became for d in bound.displaced] == ["released"]
+    world.release(c)
+    assert standing(world, a.addresses[0].ip, bound.addresses[0].ip) == ["-", "primary"]
+
+
+def test_what_is_released_takes_what_it_replaces_along() -> None:
+    world = site("10.0.0.0/24", domain="prod.example.", cooldown=0, ttl=0)
+    old = over(world)
+    ip = old.addresses[0].ip
+    lease = u.LeaseCommit(client=Client(MAC), place=Place(0x0A000001), address=number_of(ip), form="selecting")
+    assert world.do(lease).lease is not None
+    world.do(u.ReassignAddress(vrf="default", ip=ip, address="10.0.0.9"))
+    assert standing(world, ip, "10.0.0.9") == ["alias", "primary"]
+    over(world, address="10.0.0.5", on_override="release")
+    assert standing(world, ip, "10.0.0.9", "10.0.0.5") == ["-", "-", "primary"]
+    assert next(c for c in world.tables.all("claims") if c.id == old.claim.id).state == "released"

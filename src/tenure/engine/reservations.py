@@ -137,7 +137,9 @@ def give_back(draft: Draft, claim: Claim, allocation: Allocation, *, closes: boo
     if lender is None or lender.until is not None or lender.id == allocation.claim:
         return False
     why = placed(lender, draft.state.subnets[allocation.subnet], number_of(allocation.ip))
-    own = allocation.hostname == lender.request.hostname
+    others = (a for a in draft.facts.held.get(allocation.claim, {}).values() if a.lender != lender.id)
+    kept = any(a.hostname == allocation.hostname for a in others)  # the name went over to the borrower's next address
+    own = allocation.hostname == lender.request.hostname and not kept
     back = msgspec.structs.replace(
         _moved(draft, allocation, lender),
         hostname=allocation.hostname if own else None,
