@@ -42,7 +42,7 @@ def test_move_to_another_address(tenure: Command, two: tuple[str, str, str]) -> 
 
 def test_a_static_address_moves_when_that_is_acknowledged(tenure: Command, two: tuple[str, str, str]) -> None:
     ip = _held(tenure, two[1], "--static")
-    assert "static_acknowledged" in tenure.refused(1, "move", ip, "--to", two[2])
+    assert "--static-acknowledged" in tenure.refused(1, "move", ip, "--to", two[2])
     assert tenure.json("move", ip, "--to", two[2], "--static-acknowledged")["mac"] == two[2]
 
 

@@ -66,23 +66,25 @@ def test_who_held_an_address_is_told_after_everything_is_gone(tenure: Command) -
     first, *_, last = [line.split() for line in tenure("history", ip).splitlines()[1:]]
     assert (first[1], last[1]) == ("given", "released")
     assert mac in first and mac in last
-    assert "in the future" in tenure.refused(1, "history", ip, "--at", "2999-01-01T00:00")
-    assert "Nobody held" in tenure.refused(1, "history", ip, "--at", "2001-01-01T00:00")
+    assert "in the future" in tenure.refused(2, "history", ip, "--at", "2999-01-01T00:00")
+    assert "no vrf 'default'" in tenure.refused(1, "history", ip, "--at", "2001-01-01T00:00")
     assert "2026-11-24T15:00" in tenure.refused(2, "history", ip, "--at", "2026-11-24")
 
 
-def test_a_refusal_is_a_sentence_and_status_1(tenure: Command) -> None:
+def test_a_refusal_is_a_sentence_and_a_status(tenure: Command) -> None:
     assert tenure.refused(1, "allocate", "nowhere") == "There is no network 'nowhere'.\n"
-    assert tenure.refused(1, "network", "create", "x", "--strategy", "best").count("first_free") == 1
-    assert "text of at least 11 characters" in tenure.refused(1, "allocate", "prod", "--mac", "aa:bb")
+    wrong = tenure.refused(2, "network", "create", "x", "--strategy", "best")
+    assert wrong.startswith("--strategy must be one of topology, ")
+    assert wrong.count("first_free") == 1
+    assert tenure.refused(2, "allocate", "prod", "--mac", "aa:bb").startswith("--mac must be ")
     assert "not known" in tenure.refused(1, "vrf", "list", "--token", "wrong")
 
 
 def test_a_sentence_that_begins_with_a_value_leaves_it_as_it_is(tenure: Command) -> None:
-    said = tenure.refused(1, "allocate", "prod", "--hostname", "bad_name")
-    assert said.startswith("bad_name may have")
+    said = tenure.refused(2, "allocate", "prod", "--hostname", "bad_name")
+    assert said.startswith("--hostname: bad_name may have")
     assert tenure.refused(1, "why", "nowhere").startswith("nowhere is not an IPv4")
-    assert tenure.refused(1, "allocate", "prod", "--hostname", "bad name").startswith("'bad name' may have")
+    assert tenure.refused(2, "allocate", "prod", "--hostname", "bad name").startswith("--hostname: 'bad name' may have")
 
 
 def test_who_has_no_token_is_told_where_one_was_looked_for(tenure: Command, tmp_path: Path) -> None:

@@ -79,6 +79,10 @@ def test_one_that_is_refused_stops_nobody_else(lab: Command) -> None:
         ("machine", "create", "n", "--interface", "name=eth0,boot"),
         ("tag", "tokens", "--add", "x"),
         ("tag", "machines", "--set", "owner"),
+        ("tag", "machines", "--add", "x"),
+        ("tag", "machines", "--tag", "spare"),
+        ("tag", "machines", "--tag", "spare", "--all", "--add", "x"),
+        ("machine", "create", "n", "--interface", "mac=52:54:00:77:00:09,boot=maybe"),
     ],
     ids=" ".join,
 )
@@ -102,7 +106,7 @@ def test_labels_of_many(lab: Command) -> None:
     assert "2 machines pass, 2 were changed" in lab(*words)
     (first, second) = lab.json("machine", "list", "--tag", "old,new")
     assert first["custom"] == second["custom"] == {"height": 3}
-    assert "limit" not in lab.refused(1, "tag", "networks", "--state", "ready", "--add", "x")
+    assert "limit" not in lab.refused(2, "tag", "networks", "--state", "ready", "--add", "x")
 
 
 def test_a_configuration_for_an_image(lab: Command) -> None:
@@ -113,7 +117,9 @@ def test_a_configuration_for_an_image(lab: Command) -> None:
     data = json.loads(lab("machine", "network-config", "image", "--format", "network_data"))
     assert data["networks"][0]["ip_address"] == ip
     assert lab.json("machine", "network-config", "image")["format"] == "netplan"
-    assert lab.refused(1, "machine", "network-config", "image", "--format", "ifcfg")
+    refused = lab.refused(2, "machine", "network-config", "image", "--format", "ifcfg")
+    assert refused == "--format must be one of netplan, eni, network_data.\n"
+    assert lab.refused(2, "machine", "create", "n", "--interface", "mac=zz").startswith("--interface: ")
 
 
 def test_what_a_deletion_or_a_resizing_would_take_along(lab: Command) -> None:

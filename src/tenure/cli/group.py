@@ -56,7 +56,7 @@ def show_consequences(asked: Session, done: str, told: Mapping[str, Any]) -> Non
         return
     rows = [{"what": what, **some} for what, some in told["consequences"].items() if some["count"]]
     for row in rows:
-        row["first"] = [*row["first"], *(["…"] if row["count"] > len(row["first"]) else [])]
+        row["first"] = output.some(row["first"], row["count"])
     output.table(("what", "count", "first"), rows)
     refused = told["refused"]
     print(f"It would be refused: {refused['detail'].rstrip('.')}." if refused else done)

@@ -64,9 +64,14 @@ def _interface(text: str) -> dict[str, Any]:
     return fields
 
 
+_SAID = {"": True, "yes": True, "true": True, "no": False, "false": False}
+
+
 def _value(name: str, value: str) -> Any:
     if name == "boot":
-        return value not in ("no", "false")
+        if value not in _SAID:
+            raise BadParameter(f"boot is yes or no, not {value!r}", param_hint="--interface")
+        return _SAID[value]
     return None if value == NONE and name in ("network", "duid") else value
 
 

@@ -64,6 +64,16 @@ def _natural(said: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", said)]
 
 
+_SOME: Final = 5
+
+
+def some(first: Sequence[str], count: int) -> str:
+    """The first five of many as people read them, and how many more there are."""
+    shown = first[:_SOME] if count > _SOME + 1 else first[: _SOME + 1]
+    more = f" … and {count - len(shown):,} more" if count > len(shown) else ""
+    return ", ".join(shown) + more
+
+
 def text(part: Any) -> str:
     """A part of a thing as people read it."""
     if part is None or part == "":

@@ -1,8 +1,9 @@
 """Commands that ask the service: the options that all of them have, where the service is, and the exit status."""
 
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, cast
@@ -13,7 +14,7 @@ from typer.main import get_command
 
 from tenure.client.client import Client, connect
 from tenure.client.problems import AnswerLost, Unreachable
-from tenure.errors import NotPermitted, TenureError
+from tenure.errors import InvalidValue, NotPermitted, TenureError
 
 REFUSED: Final = 1
 WRONG_USAGE: Final = 2
@@ -24,6 +25,8 @@ _ADMIN_TOKEN: Final = "admin-token"
 _DEFAULT_URL: Final = "http://127.0.0.1:8080"
 _DEFAULT_DATA: Final = "tenure-data"
 Shared = tuple[Callable[..., None], ...]
+_FIELD: Final = re.compile(r"^/([a-z_]+)\b(?!/)|^In the query, ([a-z_]+)\b|`([a-z_]+)`|\b([a-z]+(?:_[a-z]+)+)\b")
+"""A field of the API as sentences name it."""
 _ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -196,7 +199,9 @@ class Remote(TyperCommand):
         except (Unreachable, AnswerLost) as error:
             raise complained(error, NO_ANSWER) from None
         except TenureError as error:
-            raise complained(ctx.obj.explained(error), WRONG_USAGE if "setting" in error.facts else REFUSED) from None
+            said = in_options(ctx.obj.explained(error), self.params)
+            wrong = "setting" in said.facts or "option" in said.facts
+            raise complained(said, WRONG_USAGE if wrong else REFUSED) from None
 
 
 class Change(Remote):
@@ -209,6 +214,20 @@ class Edit(Change):
     """A command that changes what is there."""
 
     shared: ClassVar[Shared] = (_on_edits, _on_changes, _everywhere)
+
+
+def in_options(error: TenureError, params: Iterable[Any]) -> TenureError:
+    """A refusal in the words of the command line: what the API calls a field is the command's option.
+
+    A value that an option had, and that is wrong, is told with the option; fact `option`.
+    """
+    options = {str(each.name).strip("_"): each.opts[-1] for each in params if each.opts[-1].startswith("--")}
+    said = _FIELD.sub(lambda found: options.get(found[1] or found[2] or found[3] or found[4], found[0]), error.message)
+    at = str(error.facts.get("pointer") or error.facts.get("parameter") or "")
+    option = options.get(at.strip("/").split("/")[0])
+    if option is None or not isinstance(error, InvalidValue):
+        return type(error)(said, **error.facts)
+    return type(error)(said if option in said else f"{option}: {said}", **{**error.facts, "option": option})
 
 
 def complained(error: TenureError, status: int) -> Exit:

@@ -70,7 +70,7 @@ def list_(
     limit: Limit = None,
 ) -> None:
     """List subnets."""
-    columns = ("cidr", "network", "vrf", "gateway", "dns_servers", "locations", "id")
+    columns = ("cidr", "network", "vrf", "gateway", "dns_servers", "locations", "draining", "id")
     filters = {"network": network, "vrf": vrf, "tag": tag, "custom": custom}
     show_list(session(ctx), session(ctx).client.subnets, columns, limit, **filters)
 

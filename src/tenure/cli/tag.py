@@ -52,13 +52,18 @@ def tag(
     tag_: TagFilter = None,
     custom: CustomFilter = None,
     q: Words = None,
+    all_: Annotated[bool, Option("--all", help="All there are: without a filter that is meant only if said.")] = False,
 ) -> None:
     """Change tags and custom fields of all that the filters let pass; try it with --dry-run first."""
     if noun not in _NOUNS:
         raise BadParameter(f"one of {', '.join(_NOUNS)}", param_hint="WHAT")
+    if not (add or remove or set_ or unset):
+        raise BadParameter("say what shall change: --add, --remove, --set or --unset", param_hint="--add")
     asked = session(ctx)
     filters = {"vrf": vrf, "network": network, "location": location, "kind": kind, "state": state, "host": host}
     filters |= {"machine": machine, "project": project, "handle": handle, "tag": tag_, "custom": custom, "q": q}
+    if any(filters.values()) == all_:
+        raise BadParameter("say which by a filter, or --all for all of them", param_hint="--all")
     fields: dict[str, Any] = {**dict.fromkeys(unset or ()), **dict(custom_field(each) for each in set_ or ())}
     edit = {"tags": {"add": add or [], "remove": remove or []}, "custom": fields}
     _report(asked, noun, getattr(asked.client, noun).label(edit, dry_run=asked.dry_run, **filters))
