@@ -17,7 +17,9 @@ from tenure.cli.remote import Session
 from tenure.client.shapes import BatchItem
 
 _PIECE: Final = 500
-_FLAGS: Final = ("static", "defer", "during_cooldown", "contiguous", "queue", "alias", "shared")
+_FLAGS: Final = (
+    *("static", "defer", "during_cooldown", "contiguous", "queue", "alias", "static_acknowledged", "shared"),
+)
 _WORDS: Final = ("addresses", "tags")
 _SINGLE: Final = ("handle", "host", "machine", "mac", "hostname", "address", "addresses")
 _COLUMNS: Final = (

@@ -7,6 +7,7 @@ from typer import Context, Option
 from tenure.cli import claims as c
 from tenure.cli import output
 from tenure.cli.group import done, example, group
+from tenure.cli.moves import StaticAcknowledged
 from tenure.cli.options import CustomFilter, CustomOption, Limit, NetworkFilter, TagFilter, TagsOption, sent
 from tenure.cli.remote import Change, Edit, Remote, session
 
@@ -38,6 +39,7 @@ def create(
     queue: c.Queue = False,
     alias: c.Alias = False,
     on_override: c.OnOverride = None,
+    static_acknowledged: StaticAcknowledged = False,
     shared: c.Shared = False,
     from_: c.From = None,
     expires: c.Expires = None,

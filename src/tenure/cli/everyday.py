@@ -48,6 +48,7 @@ def allocate(
     queue: c.Queue = False,
     alias: c.Alias = False,
     on_override: c.OnOverride = None,
+    static_acknowledged: StaticAcknowledged = False,
     shared: c.Shared = False,
     from_: c.From = None,
     expires: c.Expires = None,

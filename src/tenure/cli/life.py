@@ -9,6 +9,7 @@ from typer import Argument, BadParameter, Context, Exit, Option, Typer
 
 from tenure.cli import output
 from tenure.cli.group import example
+from tenure.cli.moves import StaticAcknowledged
 from tenure.cli.options import CustomFilter, LocationFilter, TagFilter, Words
 from tenure.cli.remote import REFUSED, Change, Session, session
 
@@ -77,6 +78,7 @@ def _offer_deploy(app: Typer) -> None:
         on_override: Annotated[
             str | None, Option(metavar="WHAT", help="And what it has: shelve, release or keep it; as the network says.")
         ] = None,
+        static_acknowledged: StaticAcknowledged = False,
         project: Annotated[str | None, Option(metavar="PROJECT", help="Whose reservation; default.")] = None,
         all_: All = False,
         state: State = None,
@@ -90,7 +92,8 @@ def _offer_deploy(app: Typer) -> None:
         asked = session(ctx)
         filters = {"state": state, "kind": kind, "location": location, "tag": tag, "custom": custom, "q": q}
         said = {"host": host, "from": from_, "address": address, "on_override": on_override, "project": project}
-        body = {name: value for name, value in said.items() if value is not None}
+        flags = {"static_acknowledged": static_acknowledged or None}
+        body = {name: value for name, value in {**said, **flags}.items() if value is not None}
         meant = _meant(asked, "deploy", names, all_, filters)
         if body and (all_ or len(meant) != 1):
             raise BadParameter("it is for one machine", param_hint="--" + next(iter(body)).replace("_", "-"))
