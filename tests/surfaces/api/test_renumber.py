@@ -75,12 +75,35 @@ def test_a_renumbering_is_stopped_resumed_and_cancelled(site: Site, target: str)
         ({}, "/to"),
         ({"to": "10.0.3.0/24"}, "/to"),
         ({"to": "10.0.8.0/24", "wave": 0}, "/wave"),
+        ({"to": "10.0.8.0/24", "wave": 257}, "/wave"),
         ({"to": "10.0.8.0/24", "lease_time": 5}, "/lease_time"),
     ],
 )
 def test_what_cannot_be_is_refused_by_field(site: Site, target: str, body: dict[str, Any], pointer: str) -> None:
     assert problem(site.ask("POST", _path(site), body), 422, "invalid_value")["pointer"] == pointer
     assert site.get(_path(site))["state"] == "none"
+
+
+def test_what_is_not_said_again_stays(site: Site, target: str) -> None:
+    said = {"to": target, "wave": 256, "lease_time": 300, "static_acknowledged": True}
+    site.post(_path(site), said)
+    again = site.post(_path(site), {"to": target})
+    assert _of(again, "wave", "lease_time", "static_acknowledged", "revision") == (256, 300, True, 2)
+    changed = site.post(_path(site), {"to": target, "wave": 7})
+    assert _of(changed, "wave", "lease_time", "static_acknowledged") == (7, 300, True)
+
+
+@pytest.mark.parametrize("verb", ["stop", "resume"])
+def test_a_key_brings_the_answer_back_after_the_end(site: Site, target: str, verb: str) -> None:
+    site.post(_path(site), {"to": target})
+    key = {"Idempotency-Key": "k"}
+    if verb == "resume":
+        site.post(_path(site, "stop"))
+    site.post(_path(site, verb), headers=key)
+    site.post(_path(site, "cancel"))
+    again = site.ask("POST", _path(site, verb), headers=key)
+    assert (again.status_code, again.headers["Idempotency-Replayed"]) == (200, "true")
+    problem(site.ask("POST", _path(site, verb)), 409, "conflict")
 
 
 def test_a_subnet_without_room_for_all_is_refused(site: Site, target: str) -> None:
@@ -93,3 +116,16 @@ def test_no_subnet_is_no_renumbering(site: Site) -> None:
     problem(site.ask("GET", "/v1/subnets/none/renumber"), 404, "not_found")
     problem(site.ask("POST", "/v1/subnets/none/renumber/stop"), 404, "not_found")
     assert problem(site.ask("POST", _path(site), {"to": "none"}), 404, "not_found")["pointer"] == "/to"
+
+
+def test_it_says_why_nothing_moves_and_its_target_stays(site: Site, target: str) -> None:
+    small = site.post("/v1/networks/prod/subnets", {"cidr": "10.0.9.0/29"})["id"]
+    assert site.post(_path(site), {"to": small})["reason"] is None
+    problem(site.ask("POST", f"/v1/subnets/{small}/drain"), 409, "conflict")
+    problem(site.ask("PATCH", f"/v1/subnets/{small}", {"cidr": "10.0.9.0/30"}), 409, "conflict")
+    for _ in range(6):
+        site.post("/v1/claims", {"network": "prod", "subnet": small})
+    for _ in range(6):
+        _wave(site)
+    assert "10.0.9.0/29 has no room" in site.get(_path(site))["reason"]
+    assert site.post(_path(site, "stop"))["reason"] is None

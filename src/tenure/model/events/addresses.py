@@ -183,7 +183,10 @@ class AddressMoved(Happening, frozen=True, kw_only=True, tag="tenure.address.mov
 
 
 class AddressObserved(Happening, frozen=True, kw_only=True, tag="tenure.address.observed"):
-    """Something was seen on an address that nobody holds; it is given to nobody until that was long ago."""
+    """Something was seen on an address that nobody holds; it is given to nobody until that was long ago.
+
+    One that lasts no longer than it was seen is over: who was seen there has the address now.
+    """
 
     observation: Observation
 

@@ -194,7 +194,7 @@ class DrainedSubnet(drains.Drained, kw_only=True):
     example=drains.EXAMPLE,
     gives={200: DrainedSubnet},
     answers={200: DrainedSubnet(subnet=msgspec.structs.replace(_SHOWN, draining=True), **drains.STILL)},
-    refusals=("not_found",),
+    refusals=("not_found", "conflict"),
 )
 async def drain(asked: Asked) -> Response:
     """Give nothing new from a subnet; what is held stays, and who holds it is listed.
