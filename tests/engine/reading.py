@@ -103,6 +103,8 @@ class Reading:
     def _allocations(self) -> None:
         want, facts = self.want, self.facts
         self._put("allocations", (a for a in self.allocations if (a.vrf, a.ip) in want.addresses))
+        holders = {a.claim for a in facts.allocations.values() if want.called and a.until is None}
+        self._all_claims(lambda c: c.id in holders)
         names = want.hostnames | {machine.name.lower() for machine in facts.machines.values()}
         names |= {
             c.request.hostname for c in facts.claims.values() if (want.called or c.bound is None) and c.request.hostname

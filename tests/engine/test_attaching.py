@@ -260,3 +260,13 @@ def test_a_shared_address_ends_with_the_last_machine_that_uses_it(used_by_other:
     if used_by_other:
         (claim,) = world.tables.open("claims")
         assert (users(world, ip), claim.machine, rows(world)[ip].standing) == ({"b"}, None, "alias")
+
+
+def test_the_name_that_a_claim_asked_for_may_be_anothers_by_now() -> None:
+    world = two()
+    held = world.claim(hostname="www")
+    ip = held.addresses[0].ip
+    world.do(u.RenameAddress(vrf=VRF, ip=ip, hostname=None))
+    world.claim(machine="b", hostname="www")
+    with pytest.raises(Conflict, match="www.prod.example"):
+        move(world, ip, machine="a")

@@ -182,6 +182,8 @@ class Reading:
     def _allocations(self, wanted: Wanted) -> None:
         facts = self._facts
         self._by_addresses(wanted.addresses)
+        if wanted.called:
+            self._claims_by_id({held.claim for held in facts.allocations.values() if held.until is None})
         self._resting(wanted.addresses | self._former())
         named = self._held("a.hostname IS NOT NULL AND a.hostname = k.name")
         self._put("allocations", map(r.allocation_of, self._by(named, "name", self._hostnames(wanted))))
