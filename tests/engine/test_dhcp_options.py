@@ -23,6 +23,12 @@ def test_any_other_option_goes_by_number_and_octets() -> None:
     ("name", "value"),
     [
         ("mtu", "65536"),
+        ("mtu", "67"),
+        ("26", "hex:05"),
+        ("26", "hex:000578"),
+        ("26", "hex:0043"),
+        ("2", "hex:0e10"),
+        ("42", "hex:0a0000"),
         ("mtu", "١"),
         ("mtu", True),
         ("ntp_servers", "2001:db8::1"),

@@ -56,6 +56,19 @@ def test_what_an_interface_cannot_be_is_refused_by_its_field(field: str, value: 
     assert refused.value.facts["pointer"] == f"/interfaces/1/{field}"
 
 
+def test_two_interfaces_of_a_machine_are_not_called_alike() -> None:
+    world = lan()
+    with pytest.raises(InvalidValue):
+        machine(world, "m2", port(4, name="eth0"), port(5, name="eth0"))
+    machine(world, "m1", port(1, name="eth0"), port(2, name="eth1"))
+    with pytest.raises(InvalidValue) as refused:
+        change(world, interfaces=[{"mac": mac(1)}, {"mac": mac(2), "name": "eth0"}])  # the first keeps its name
+    assert refused.value.facts["value"] == "eth0"
+    swapped = change(world, interfaces=[{"mac": mac(1), "name": "eth1"}, {"mac": mac(2), "name": "eth0"}]).interfaces
+    assert {each.mac: each.name for each in swapped} == {mac(1): "eth1", mac(2): "eth0"}
+    assert len(change(world, interfaces=[{"mac": mac(1), "name": ""}, {"mac": mac(3)}]).interfaces) == 2
+
+
 def test_what_is_not_said_of_an_interface_stays() -> None:
     world = lan()
     machine(world, "m1", port(1, name="eth0", boot=True, allocate="always", duid="000300015254"))

@@ -105,6 +105,33 @@ def test_a_refusal_of_the_writer_is_the_callers_error(tmp_path: Path) -> None:
     run(test)
 
 
+def test_an_answer_that_cannot_be_told_is_unknown_and_the_line_stays(tmp_path: Path) -> None:
+    async def test() -> None:
+        desk = Desk()
+        desk.holding = True
+        async with serving(tmp_path / "s", desk):
+            door = Door(tmp_path / "s")
+            untold: list[Reply | Exception] = [Reply(Number(1 << 80), "e:1"), ZeroDivisionError()]
+            for answer in untold:
+                asking = [asyncio.ensure_future(door.submit([ask(n)])) for n in (1, 2)]
+                while len(desk.held) < 2:
+                    desk.asked.clear()
+                    await desk.asked.wait()
+                (_, first), (_, second) = desk.held
+                desk.held = []
+                if isinstance(answer, Reply):
+                    first.set_result([answer])
+                else:
+                    first.set_exception(answer)
+                second.set_result([Reply(Number(2), "e:1")])
+                with pytest.raises(OutcomeUnknown, match="cannot be told"):
+                    await asking[0]
+                assert numbers(await asking[1]) == [2]
+            await door.close()
+
+    run(test)
+
+
 def test_whoever_asks_again_at_once_waits_for_the_next_line(tmp_path: Path) -> None:
     """In the turn of the loop in which the line is lost, before anybody else knows."""
 

@@ -12,6 +12,7 @@ from tenure.model import uses as u
 from tenure.model.answers import Failure
 from tenure.model.holding import ClaimRequest
 from tenure.model.policy import OnOverride
+from tenure.service.planning import INTERNAL
 from tenure.service.route_answers import Table
 from tenure.service.routes import RouteView
 from tenure.service.zones import zone_contents
@@ -72,7 +73,7 @@ class Lives:
         use = getattr(self, deed)()
         answer = None if use is None else self.node.answer(use)
         if isinstance(answer, Failure):
-            assert answer.code != "internal_error", (use, answer)
+            assert answer.code != INTERNAL, (use, answer)
         elif answer is not None:
             self.done[deed] = self.done.get(deed, 0) + 1
 

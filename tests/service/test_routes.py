@@ -13,6 +13,7 @@ from tenure.errors import InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.answers import Failure, Holding, Made
+from tenure.service.planning import INTERNAL
 from tenure.service.route_answers import Table
 from tenure.service.routes import RouteView
 from tenure.testing.ledgers import Scribe
@@ -84,7 +85,7 @@ class Tenants:
         return self.chance.choice(sorted(self.held))
 
     def _keep(self, answer: Any) -> None:
-        assert isinstance(answer, Holding) or (isinstance(answer, Failure) and answer.code != "internal_error"), answer
+        assert isinstance(answer, Holding) or (isinstance(answer, Failure) and answer.code != INTERNAL), answer
         if isinstance(answer, Holding):
             self.held[answer.claim.id] = answer
 

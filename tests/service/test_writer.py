@@ -4,16 +4,20 @@ import random
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tenure.engine.facts import Facts, Wanted
 from tenure.errors import StoreUnavailable
 from tenure.model import uses as u
 from tenure.model.answers import Capacity, Failure, Holding, Made, Reply
 from tenure.model.policy import Role
+from tenure.service.planning import INTERNAL
 from tenure.service.writer import Limits
-from tenure.store.interface import Head
+from tenure.store.interface import Head, Turn
 from tests.service.world import World, addresses, claim, submission
 
 ADMIN: Role = "admin"
@@ -143,6 +147,41 @@ def test_a_store_that_is_away_is_said_and_is_nothing_to_load_again(world: World)
     assert node.claim("a").created
     assert node.writer.readiness() == []
     assert not any(committed.start_over for committed in node.told)
+    node.check()
+
+
+def test_what_cannot_be_read_stops_only_who_wants_it(world: World) -> None:
+    class Turned:
+        def __init__(self, turn: Turn) -> None:
+            self._turn = turn
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._turn, name)
+
+        def facts(self, wanted: Wanted) -> Facts:
+            if ("default", "poison") in wanted.handles:
+                raise OverflowError("date value out of range")
+            return self._turn.facts(wanted)
+
+    class Store:
+        def __init__(self, store: Any) -> None:
+            self._store = store
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._store, name)
+
+        @contextmanager
+        def turn(self) -> Iterator[Turned]:
+            with self._store.turn() as turn:
+                yield Turned(turn)
+
+    node = world.site(wrap=Store)  # type: ignore[arg-type]
+    names = [f"c{at}" for at in range(9)]
+    names[4] = "poison"
+    answers = [reply.answer for reply in node.replies(*(submission(claim(name)) for name in names))]
+    codes = [answer.code if isinstance(answer, Failure) else "" for answer in answers]
+    assert codes == ["", "", "", "", INTERNAL, "", "", "", ""]
+    assert node.writer.readiness() == []
     node.check()
 
 

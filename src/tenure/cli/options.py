@@ -101,7 +101,7 @@ CustomOption = Annotated[
 ]
 TagFilter = Annotated[str | None, Option("--tag", metavar="TAG,…", help="Only those with all of these tags.")]
 CustomFilter = Annotated[
-    str | None, Option("--custom", metavar="NAME:VALUE,…", help="Only those with these values of custom fields.")
+    str | None, Option("--custom", metavar="NAME:VALUE,…", help="Only those with these values of custom fields; in a value, a comma is \\, and a backslash \\\\.")
 ]
 
 

@@ -8,6 +8,8 @@ from tenure.errors import InvalidValue
 from tenure.net.addresses import parse_address
 
 _LONGEST = 1024
+_MTU = 26
+_SHORTEST_MTU = 68  # RFC 2132, 5.1
 
 
 def _addresses(value: Any) -> bytes:
@@ -24,12 +26,12 @@ def _text(value: Any) -> bytes:
     return value.encode()
 
 
-def _number(octets: int) -> Callable[[Any], bytes]:
+def _number(octets: int, least: int = 0) -> Callable[[Any], bytes]:
     def encode(value: Any) -> bytes:
         if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 10:
             value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 8 * octets:
-            raise InvalidValue(f"it takes a number of 0 to {(1 << 8 * octets) - 1}")
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 1 << 8 * octets:
+            raise InvalidValue(f"it takes a number of {least} to {(1 << 8 * octets) - 1}")
         return value.to_bytes(octets, "big")
 
     return encode
@@ -38,7 +40,7 @@ def _number(octets: int) -> Callable[[Any], bytes]:
 OPTIONS: dict[str, tuple[int, Callable[[Any], bytes]]] = {
     "time_offset": (2, _number(4)),
     "log_servers": (7, _addresses),
-    "mtu": (26, _number(2)),
+    "mtu": (_MTU, _number(2, least=_SHORTEST_MTU)),
     "ntp_servers": (42, _addresses),
     "tftp_server_name": (66, _text),
     "boot_file_name": (67, _text),
@@ -47,6 +49,8 @@ OPTIONS: dict[str, tuple[int, Callable[[Any], bytes]]] = {
 }
 """Names that a person may write, with code and form. Any other option goes by its number."""
 
+_EXACT = {2: 4, _MTU: 2}
+_OF_ADDRESSES = frozenset({7, 42, 150})
 _OURS = frozenset({0, 1, 3, 6, 12, 15, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 61, 81, 82, 255})
 
 
@@ -67,7 +71,8 @@ def _encoded(name: str, value: Any) -> tuple[int, bytes]:
         if name in OPTIONS:
             code, form = OPTIONS[name]
             return code, form(value)
-        return _by_number(name), _hex(value)
+        code = _by_number(name)
+        return code, _fitting(code, _hex(value))
     except InvalidValue as error:
         raise InvalidValue(
             f"DHCP option {name}: {error.message}", pointer=f"/dhcp/options/{name}", option=name
@@ -78,6 +83,17 @@ def _by_number(name: str) -> int:
     if not name.isascii() or not name.isdigit() or int(name) in _OURS or int(name) > 254:
         raise InvalidValue(f"is no option that can be set; the names are {', '.join(OPTIONS)}, or a number")
     return int(name)
+
+
+def _fitting(code: int, octets: bytes) -> bytes:
+    """Octets of an option whose form is known, if they have it."""
+    if code in _EXACT and len(octets) != _EXACT[code]:
+        raise InvalidValue(f"it takes {_EXACT[code]} octets")
+    if code in _OF_ADDRESSES and len(octets) % 4:
+        raise InvalidValue("it takes 4 octets for each address")
+    if code == _MTU:
+        _number(2, least=_SHORTEST_MTU)(int.from_bytes(octets))
+    return octets
 
 
 def _hex(value: Any) -> bytes:

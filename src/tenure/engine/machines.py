@@ -26,6 +26,7 @@ def create_machine(use: CreateMachine, draft: Draft) -> MachineWithInterfaces:
 
     Raises:
         Conflict: The name or a MAC is another machine's.
+        InvalidValue: Two interfaces have the same name.
     """
     _unnamed(draft, use.name, None)
     location = None if use.location is None else resolve.location(draft.state, use.location, "/location").id
@@ -170,6 +171,15 @@ def _set_interfaces(draft: Draft, machine: Machine, wanted: list[dict[str, Any]]
         _drop(draft, interface)
     for at, (mac, sent, old) in enumerate(zip(macs, wanted, matched, strict=True)):
         _put(draft, machine, {**sent, "mac": mac}, old, f"/interfaces/{at}")
+    _named_apart(draft, machine)
+
+
+def _named_apart(draft: Draft, machine: Machine) -> None:
+    """Refuse one name for two interfaces: by a name they are matched, and configured."""
+    names = [draft.facts.interfaces[port].name for port in draft.facts.ports.get(machine.id, ())]
+    for name in names:
+        if name and names.count(name) > 1:
+            raise InvalidValue(f"two interfaces would be called {name}", pointer="/interfaces", value=name)
 
 
 def _match(left: dict[str, Interface], mac: str, name: object, macs: set[str]) -> Interface | None:

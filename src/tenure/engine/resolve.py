@@ -14,6 +14,7 @@ from tenure.model.policy import Family
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_address, version_of
 from tenure.net.identifiers import parse_mac
+from tenure.net.moments import moment
 
 T = TypeVar("T")
 
@@ -93,6 +94,7 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
             project=plain(request.project, "/project"),
             purpose=request.purpose and plain(request.purpose, "/purpose", LONGEST_NOTE),
             addresses=addresses,
+            expires=None if request.expires is None else moment(request.expires, "/expires"),
             reservation=None if request.reservation is None else plain(request.reservation, "/from", LONGEST_HANDLE),
         )
     )

@@ -6,6 +6,7 @@ come as they are ready, found again by number.
 """
 
 import asyncio
+import logging
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -32,6 +33,8 @@ from tenure.service.frames import (
     failure_of,
     pack,
 )
+
+log = logging.getLogger(__name__)
 
 MOST_ASKED: Final = 1024
 """Frames of one process that may wait for the writer; beyond that its socket is not read."""
@@ -139,14 +142,15 @@ class Caller(asyncio.Protocol):
         elif isinstance(refusal, TenureError):
             self._send(Refused(number, failure_of(refusal)))
         else:
-            raise refusal
+            log.error("the writer's answer is a bug", exc_info=refusal)
+            self._send(_untold(number))
 
-    def _send(self, frame: Frame) -> None:
+    def _send(self, frame: Told | Refused) -> None:
         self._asked -= 1
         if self._asked == MOST_ASKED - 1:
             self._throttle()
         if not self._transport.is_closing():
-            self._transport.write(pack(frame))
+            self._transport.write(_packed(frame))
 
     @property
     def reading(self) -> bool:
@@ -372,6 +376,19 @@ class Door:
             line.transport.abort()
             raise
         return line
+
+
+def _packed(frame: Told | Refused) -> bytes:
+    """An answer as bytes; where no frame can carry it, that it cannot be told, so that its sender does not wait."""
+    try:
+        return pack(frame)
+    except TenureError as error:
+        log.error("an answer cannot be told", exc_info=error)
+        return pack(_untold(frame.number))
+
+
+def _untold(number: int) -> Refused:
+    return Refused(number, failure_of(OutcomeUnknown("It was decided, but the answer cannot be told; it is logged.")))
 
 
 def _give_up(answer: "asyncio.Future[Frame]") -> None:

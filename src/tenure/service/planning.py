@@ -74,16 +74,23 @@ class Planned:
         self.facts = Facts()
         self.batch = None
         self.digests: dict[tuple[str, str], bytes] = {}
+        self._tried: list[Draft] = []
         self._memory = memory
         self._turn = turn
 
     def unwind(self) -> None:
         """Make the state as it was before the turn. Idempotent."""
+        self.forget_tried()
         while self.changes:
             self.changes.pop().plan.draft.unwind()
 
+    def forget_tried(self) -> None:
+        """Take back what dry runs did: those of one call see each other, and nobody else sees them. Idempotent."""
+        while self._tried:
+            self._tried.pop().unwind()
+
     def add(self, asked: u.Submission, moment: Moment) -> Answer:
-        """Plan one use after the others; what it answers.
+        """Plan one use after the others; what it answers. What a dry run did stays until `forget_tried`.
 
         Raises:
             TenureError: It is refused, and nothing of it remains.
@@ -100,7 +107,7 @@ class Planned:
             made.draft.unwind()
             raise
         if asked.dry_run:
-            made.draft.unwind()
+            self._tried.append(made.draft)
         return made.answer
 
     def draft(self, asked: u.Submission, moment: Moment) -> Draft:
@@ -190,15 +197,34 @@ class Planner:
         replays = turn.replays(keys) if keys else {}
         planned.digests.update(turn.digests({key[:2] for key in keys}) if keys else {})
         wanted = Wanted()
-        asked = [_needs(item, wanted, replays, memory, trusted=trusted) for item in items]
-        planned.facts = turn.facts(wanted)
+        asked = [_wants(item, wanted, replays, memory, trusted=trusted) for item in items]
+        planned.facts = _facts(turn, wanted)
         moment = Moment(turn.now, self.ids, clock_margin=self._clock_margin)
+        line = None
         for item, each in zip(items, asked, strict=True):
+            if item.line is not line or not item.asked.dry_run:
+                planned.forget_tried()
+                line = item.line
             moment.seed = self._seed()
             try:
                 planned.outcomes.append(_outcome(planned, item.asked, each, moment))
             except Exception as error:
                 raise Broken(item) from error
+        planned.forget_tried()
+
+
+def _facts(turn: Turn, wanted: Wanted) -> Facts:
+    """What a turn's uses want.
+
+    Raises:
+        DataRefused: Something that is kept cannot be read: whoever wants it must not be in the way of the others.
+    """
+    try:
+        return turn.facts(wanted)
+    except (TenureError, DataRefused):
+        raise
+    except Exception as error:
+        raise DataRefused(f"the facts of a turn cannot be read: {error!r}") from error
 
 
 def _outcome(planned: Planned, asked: u.Submission, needs: Replay | TenureError | None, moment: Moment) -> Outcome:
@@ -222,6 +248,20 @@ def failure(error: TenureError) -> Failure:
 def bug(message: str) -> Failure:
     """The answer to whoever met a bug of ours."""
     return Failure(INTERNAL, message)
+
+
+def _wants(
+    item: Waiting, wanted: Wanted, replays: dict[Key, Replay], memory: Memory, *, trusted: bool
+) -> Replay | TenureError | None:
+    """As `_needs`.
+
+    Raises:
+        Broken: It met a bug.
+    """
+    try:
+        return _needs(item, wanted, replays, memory, trusted=trusted)
+    except Exception as error:
+        raise Broken(item) from error
 
 
 def _needs(

@@ -203,10 +203,10 @@ class Writer:
         return None
 
     def _halve(self, items: list[Waiting], error: DataRefused) -> None:
-        """The database refused the data of a turn: find whose they are; the others go on."""
+        """The database refused a turn's data, or gave what cannot be read: find whose they are; the others go on."""
         if len(items) == 1:
-            log.error("the database refused the data of a request: %r", items[0].asked, exc_info=error)
-            self._answer(items[0], bug("the database refused what this request would have written; it is logged"))
+            log.error("the database and the data of a request do not go together: %r", items[0].asked, exc_info=error)
+            self._answer(items[0], bug("what this request would write, or has to read, is no data; it is logged"))
             return
         middle = len(items) // 2
         self._serve(items[:middle])

@@ -233,6 +233,50 @@ class ReadsContract(StoreFixtures):
         assert isinstance(entry.event, e.AddressAllocated)
         assert entry.event.allocation == known.allocation
 
+    def test_holders_are_read_many_at_once(self, many: Scribe) -> None:
+        reads = many.store.reads
+        asked = [f"10.0.{n}.5" for n in range(1, 9)] * 200
+        found = reads.holders(x.VRF.id, asked).value
+        one_by_one = [reads.address(x.VRF.id, f"10.0.{n}.5", START).value for n in range(1, 7)]
+        assert {known.allocation.ip: known for known in found} == {
+            known.allocation.ip: known for known in one_by_one if known is not None
+        }
+        assert reads.holders("no", asked).value == reads.holders(x.VRF.id, []).value == []
+
+    def test_users_are_told_as_they_were_last(self, many: Scribe) -> None:
+        machine, port = many.store.reads.machine("vm").value, x.ident(11)
+        assert machine is not None
+        asked = ([x.ident(10), "no"], [port, "no"])
+        users = many.store.reads.users(*asked)
+        assert users.value.machines == {x.ident(10): machine.machine}
+        assert users.value.interfaces == {port: machine.interfaces[0]}
+        assert users.head == many.store.head()
+        many.write(*x.machine(20, "gone", "52:54:00:00:00:20"))
+        gone = many.store.reads.machine("gone").value
+        assert gone is not None
+        many.write(e.InterfaceDeleted(interface=gone.interfaces[0]), e.MachineDeleted(machine=gone.machine))
+        closed = many.store.reads.users([x.ident(20)], [x.ident(21)]).value
+        assert (closed.machines[x.ident(20)].name, closed.interfaces[x.ident(21)].mac) == ("gone", "52:54:00:00:00:20")
+        assert many.store.reads.users([], []).value == ({}, {})
+
+    def test_a_renumbering_has_left_what_is_held_without_a_successor(self, many: Scribe) -> None:
+        """Neither leases, nor what a later address of its claim replaces; stuck is what is written down by hand."""
+        reads = many.store.reads
+        assert reads.unmoved(x.SUBNET.id).value == (6, [], 0)
+        by_hand = [x.claim(n, static=True) for n in range(30, 55)]
+        many.write(*(x.given(one, x.allocation(200 + n, one, f"10.0.9.{n}")) for n, one in enumerate(by_hand)))
+        lease = x.claim(60, project="dhcp", handle="dhcp:1", static=True)
+        many.write(x.given(lease, x.allocation(160, lease, "10.0.9.60", lease=True)))
+        moving = x.claim(2, host="host")
+        next_ = x.allocation(170, moving, "10.0.9.70", subnet="elsewhere", replaces=x.ident(102))
+        many.write(x.given(moving, next_, opens=False))
+        found = reads.unmoved(x.SUBNET.id)
+        assert (found.value.left, found.value.total) == (5 + 25, 25)
+        assert [holding.claim.id for holding in found.value.stuck] == [one.id for one in by_hand[:20]]
+        assert [held.ip for held in found.value.stuck[0].addresses] == ["10.0.9.0"]
+        assert found.head == many.store.head()
+        assert reads.unmoved("no").value == (0, [], 0)
+
     def test_history_pages_by_sequence(self, many: Scribe) -> None:
         pages = _pages(lambda after: many.store.reads.history(x.VRF.id, "10.0.7.5", after, 1))
         kinds = [line.entry.event.kind for page in pages for line in page.items]

@@ -33,6 +33,30 @@ def test_each_item_of_a_batch_has_its_own_result_in_order(site: Site) -> None:
     assert items[3]["problem"]["pointer"] == "/purpose"
 
 
+def test_a_bug_that_an_item_meets_is_its_own_problem(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(text: str, pointer: str = "") -> str:
+        raise ZeroDivisionError(text)
+
+    monkeypatch.setattr("tenure.surfaces.api.claims.parse_mac", parse)
+    claims = [{"network": "prod"}, {"network": "prod", "mac": "52:54:00:00:00:01"}, {"network": "prod"}]
+    items = site.post("/v1/claims/batch", {"claims": claims})["items"]
+    assert [each["status"] for each in items] == [201, 500, 201]
+    assert items[1]["problem"]["code"] == "internal_error"
+
+
+def test_the_items_of_a_dry_run_see_each_other_and_nobody_sees_them(site: Site) -> None:
+    claims = [{"network": "prod", "address": "10.0.3.9"}, {"network": "prod"}, {"network": "prod"}]
+    claims += [{"network": "prod", "address": "10.0.3.9"}] * 3
+    before = site.sequence
+    tried = site.post("/v1/claims/batch?dry_run=true", {"claims": claims})["items"]
+    assert [each["status"] for each in tried] == [201, 201, 201, 409, 409, 409]
+    assert len({each["claim"]["addresses"][0]["ip"] for each in tried[:3]}) == 3
+    assert site.post("/v1/claims/batch?dry_run=true", {"claims": claims})["items"][0]["status"] == 201
+    assert site.sequence == before
+    done = site.post("/v1/claims/batch", {"claims": claims})["items"]
+    assert [each["status"] for each in done] == [201, 201, 201, 409, 409, 409]
+
+
 def test_ten_thousand_items_with_one_wrong(site: Site) -> None:
     _wide(site)
     claims: list[Any] = [{"network": "wide", "handle": f"h-{number}"} for number in range(10_000)]

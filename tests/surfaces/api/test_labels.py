@@ -101,3 +101,43 @@ def test_tags_are_sorted_and_each_is_once(site: Site, noun: str) -> None:
     assert made["tags"] == ["a", "b"]
     changed = site.ask("PATCH", f"/v1/{noun}/{made['id']}", {"tags": ["z", "c"], "custom": {"k": 1.5}}).json()
     assert (changed["tags"], changed["custom"]) == (["c", "z"], {"k": 1.5})
+
+
+def test_a_key_keeps_no_thing_from_being_changed(racked: Site) -> None:
+    """Things have no places that stay the same: the change is repeatable without the key."""
+    for changed in (3, 0):
+        answer = racked.ask(
+            "PATCH", "/v1/machines?tag=spare", {"tags": {"add": ["x"]}}, headers={"Idempotency-Key": "once"}
+        )
+        found = answer.json()
+        assert (answer.status_code, found["count"], found["changed"], found["refused_count"]) == (200, 3, changed, 0)
+    assert len(racked.get("/v1/machines?tag=x")["items"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("x,y", r"x\,y"), ("a:b", "a:b"), (r"c\d", r"c\\d"), (r"e\,", r"e\\\,"), ("", "")],
+)
+def test_every_value_can_be_asked_for(racked: Site, value: str, said: str) -> None:
+    site_fields = {"owner": "bob", "note": value}
+    racked.ask("PATCH", "/v1/machines/other", {"custom": site_fields})
+    (found,) = racked.get("/v1/machines", params={"custom": f"note:{said},owner:bob"})["items"]
+    assert (found["name"], found["custom"]) == ("other", site_fields)
+    done = racked.ask("PATCH", "/v1/machines", {"tags": {"add": ["y"]}}, params={"custom": f"note:{said}-"}).json()
+    assert (done["count"], done["changed"]) == (0, 0)
+
+
+@pytest.mark.parametrize("custom", [{"a:b": "c"}, {"a": "b\nc"}, {"a": "\x7f"}, {"a": "b\tc"}])
+def test_what_no_filter_can_say_is_no_field(racked: Site, custom: Any) -> None:
+    for method, path, body in (
+        ("POST", "/v1/machines", {"name": "n", "custom": custom}),
+        ("PATCH", "/v1/machines/other", {"custom": custom}),
+        ("PATCH", "/v1/machines", {"custom": custom}),
+    ):
+        found = problem(racked.ask(method, path, body), 422, "invalid_value")
+        assert found["pointer"].startswith("/custom")
+
+
+@pytest.mark.parametrize("said", [r"a:b\c", "a:b\\", "a"])
+def test_a_filter_that_is_none_is_refused(racked: Site, said: str) -> None:
+    problem(racked.ask("GET", "/v1/machines", params={"custom": said}), 422, "invalid_value")

@@ -196,6 +196,26 @@ def test_a_configuration_is_what_the_machine_holds(site: Site, node: str) -> Non
         assert {ip.partition("/")[0] for found in used.values() for ip in found} == held.keys()
 
 
+def test_no_two_ports_are_called_alike_nor_as_the_loopback(site: Site, node: str) -> None:
+    ports = [
+        {"mac": "52:54:00:0a:0b:0c", "name": "lo"},
+        {"mac": "52:54:00:0a:0b:0d", "name": "enx5254000a0b0c"},
+    ]
+    assert site.ask("PATCH", f"/v1/machines/{node}", {"interfaces": ports}).status_code == 200
+    told = site.get(f"/v1/machines/{node}/network-config?format=network_data")
+    assert [link["id"] for link in told["links"]] == ["enx5254000a0b0c", "enx5254000a0b0d"]
+    for new in ports:
+        new["name"] = "eth0"
+    refused = problem(site.ask("PATCH", f"/v1/machines/{node}", {"interfaces": ports}), 422, "invalid_value")
+    assert refused["pointer"] == "/interfaces"
+
+
+def test_an_mtu_is_read_as_dhcp_sends_it(site: Site, node: str) -> None:
+    site.ask("PATCH", "/v1/networks/prod", {"dhcp": {"options": {"26": "hex:05 78"}}})
+    told = site.get(f"/v1/machines/{node}/network-config?format=network_data")
+    assert [link["mtu"] for link in told["links"]] == [1400, 9000]
+
+
 def test_what_is_shelved_is_not_configured(site: Site, node: str) -> None:
     (own,) = [a["ip"] for a in site.get(f"/v1/machines/{node}")["addresses"] if a["ip"].startswith("10.0.3.")]
     other = site.post("/v1/claims", {"network": "prod", "mac": "52:54:00:0a:0b:0c", "family": "v4"})

@@ -3,6 +3,10 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
+from tenure.store.sql.reads import SqlReads
+from tenure.surfaces.api.operations import Asked
 from tests.surfaces.api.site import Site, problem
 
 HOLDER, STRANGER = "52:54:00:00:00:01", "52:54:00:00:00:99"
@@ -50,6 +54,26 @@ def test_ten_thousand_sightings_are_taken_in_pieces_and_more_are_refused(site: S
     again = site.ask("POST", "/v1/observations", many, headers={"Idempotency-Key": "scan"})
     assert (again.headers["Idempotency-Replayed"], again.json()["items"]) == ("true", items)
     problem(site.ask("POST", "/v1/observations", [*many, many[0]]), 422, "invalid_value")
+
+
+def test_many_conflicts_are_one_question(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.post("/v1/networks", {"name": "wide"})
+    site.post("/v1/networks/wide/subnets", {"cidr": "10.64.0.0/20"})
+    claims = [{"network": "wide", "handle": f"h-{n}", "count": 600, "mac": f"{HOLDER[:-1]}{n}"} for n in range(2)]
+    made = site.post("/v1/claims/batch", {"claims": claims})["items"]
+    held = {address["ip"]: each["claim"]["handle"] for each in made for address in each["claim"]["addresses"]}
+    asked: list[str] = []
+    look = Asked.look
+
+    async def counted(self: Asked, work: Any, *args: Any, **rest: Any) -> Any:
+        asked.append(work)
+        return await look(self, work, *args, **rest)
+
+    monkeypatch.setattr(Asked, "look", counted)
+    monkeypatch.delattr(SqlReads, "address")  # one by one is what this is not
+    seen = _seen(site, *((ip, STRANGER) for ip in held))
+    assert [(each["outcome"], each["holder"]["handle"]) for each in seen] == [("conflict", held[ip]) for ip in held]
+    assert len(asked) == 1
 
 
 def test_nothing_seen_is_nothing_said(site: Site) -> None:

@@ -81,7 +81,10 @@ _ANSWER = BatchOut([ItemOut(status=201, claim=BOUND)])
     limit=BATCH_LIMIT,
 )
 async def create_many(asked: Asked) -> Response:
-    """Make up to 10,000 claims. Each item has its own result or problem, in order; `atomic` is all or nothing."""
+    """Make up to 10,000 claims. Each item has its own result or problem, in order; `atomic` is all or nothing.
+
+    In a dry run items see what those before them would do, within 256 at a time, and within an `atomic` batch.
+    """
     return await each(asked, asked.body.claims, "/claims", _claim_of, _items, atomic=asked.body.atomic)
 
 

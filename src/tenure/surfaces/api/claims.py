@@ -1,7 +1,7 @@
 """Claims: asking for addresses, looking at them, changing what is said of them, and giving them back."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -15,6 +15,7 @@ from tenure.model.uses import ChangeClaim, ClaimAddresses, ReleaseClaim
 from tenure.naming.hostnames import parse_hostname
 from tenure.net.addresses import parse_address
 from tenure.net.identifiers import parse_mac
+from tenure.net.moments import moment
 from tenure.store.interface import Page, Reads, Users
 from tenure.surfaces.api import holders
 from tenure.surfaces.api.inventory import found, location_id, machine_id, network_id
@@ -28,6 +29,7 @@ from tenure.surfaces.api.schemas import (
     Input,
     LabelledList,
     MacText,
+    Moment,
     Patch,
     Purpose,
     Read,
@@ -44,16 +46,6 @@ NOUN = Noun("claims")
 
 
 MOST_ADDRESSES = 1024
-
-Moment = Annotated[
-    datetime,
-    Meta(
-        tz=True,
-        description="A time with its zone.",
-        examples=["2026-12-24T15:00:00Z"],
-        extra_json_schema={"maxLength": 40},
-    ),
-]
 
 
 class ClaimIn(Input):
@@ -229,7 +221,7 @@ def use_of(asked: ClaimIn, where: str = "") -> ClaimAddresses:
             on_override=asked.on_override,
             shared=asked.shared,
             reservation=asked.reservation,
-            expires=None if asked.expires is None else asked.expires.astimezone(UTC),
+            expires=None if asked.expires is None else moment(asked.expires, where + "/expires"),
             harvest=asked.harvest,
             tags=tuple(tags_of(asked.tags)),
             custom=asked.custom,

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from typing import Any, Final, NamedTuple
 
-_PLAIN: Final = re.compile(r"(?!all$|default$)[A-Za-z][A-Za-z0-9_-]{0,14}")
+_PLAIN: Final = re.compile(r"(?!(?:all|default|lo|enx[0-9a-f]{12})$)[A-Za-z][A-Za-z0-9_-]{0,14}")
+"""Neither what every kernel has already, nor what another port may be called for want of a name."""
 
 
 class Use(NamedTuple):
@@ -31,6 +32,7 @@ class Port(NamedTuple):
     """An interface and what it is configured with.
 
     Attributes:
+        name: Not that of another port; "" for none.
         domains: Without the dot at their ends.
         mtu: Octets, or None for its own.
     """

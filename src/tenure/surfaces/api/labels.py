@@ -15,7 +15,7 @@ from tenure.model.uses import ChangeClaim, ChangeMachine, ChangeNetwork, ChangeS
 from tenure.store.interface import Page, Reads
 from tenure.surfaces.api import claims, machines, networks, subnets
 from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.schemas import Change, CustomValue, Input, Tag, Tags
+from tenure.surfaces.api.schemas import Change, CustomValue, FieldName, Input, Tags
 
 MOST: Final = 10_000
 _PAGE: Final = 1000
@@ -38,7 +38,7 @@ class LabelsIn(Input):
     """What to change of each: its tags, and custom fields, of which a null goes."""
 
     tags: TagsEdit = msgspec.field(default_factory=TagsEdit)
-    custom: Annotated[dict[Tag, CustomValue | None], Meta(max_length=64)] = msgspec.field(default_factory=dict)
+    custom: Annotated[dict[FieldName, CustomValue | None], Meta(max_length=64)] = msgspec.field(default_factory=dict)
 
 
 class RefusedOut(msgspec.Struct):
@@ -170,7 +170,8 @@ def _offer(kind: _Kind) -> Noun:
     async def label(asked: Asked) -> Response:
         """Of those that the filters let pass, at most 10,000. Try it with `dry_run` first: it says how many, and which.
 
-        Each is changed by itself; if the call is cut off, repeating it does the rest.
+        Each is changed by itself; if the call is cut off, repeating it does the rest: an Idempotency-Key only keeps
+        a second call away while the first is worked on, and the answer to a repetition is that of now.
         """
         things = await _meant(asked, kind)
         wanted = [(thing, changes) for thing in things if (changes := thing.edited(asked.body))]
@@ -227,7 +228,8 @@ async def _changed(asked: Asked, kind: _Kind, wanted: _Wanted) -> list[RefusedOu
 def _submissions(asked: Asked, kind: _Kind, wanted: _Wanted) -> Iterator[Submission]:
     for thing, changes in wanted:
         use = kind.use(thing.id, changes)
-        yield msgspec.structs.replace(asked.submission(use), if_match=thing.revision)
+        # Without a key: a list has no places that stay the same, and what is so already is not changed again.
+        yield msgspec.structs.replace(asked.submission(use), if_match=thing.revision, key="")
 
 
 async def _again(asked: Asked, kind: _Kind, thing: _Thing) -> tuple[_Thing, dict[str, object]] | None:

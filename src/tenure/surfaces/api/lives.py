@@ -21,14 +21,14 @@ from tenure.model.uses import (
     Use,
 )
 from tenure.net.addresses import parse_address
+from tenure.net.moments import moment
 from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.bodies import BATCH_LIMIT
-from tenure.surfaces.api.claims import Moment
 from tenure.surfaces.api.machines import SHOWN, Held, MachineOut, shown
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.pieces import MOST, each
 from tenure.surfaces.api.problems import HttpError, Problem, problem_of
-from tenure.surfaces.api.schemas import AddressText, Handle, Input, Reference
+from tenure.surfaces.api.schemas import AddressText, Handle, Input, Moment, Reference
 
 NOUN = Noun("machines")
 
@@ -237,7 +237,8 @@ async def retire(asked: Asked) -> Response:
 )
 async def seen(asked: Asked) -> Response:
     """It uses its network, now or at a time that is past: it is not harvested for a while. DHCP says so by itself."""
-    at = None if asked.body is None else asked.body.at
+    said = None if asked.body is None else asked.body.at
+    at = None if said is None else moment(said, "/at")
     return await _stepped(asked, SeeMachine(machine=asked.path("machine"), at=at))
 
 

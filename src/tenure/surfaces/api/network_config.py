@@ -1,5 +1,6 @@
 """The network configuration of a machine whose image does not ask DHCP, from what it holds."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
@@ -57,11 +58,13 @@ def _read(reads: Reads, name: str) -> Seen[_Read]:
 def _ports(read: _Read) -> list[Port]:
     """The ports that use something, those that boot first; a family's way out is the first gateway that there is."""
     ways: set[int] = set()
+    named = Counter(each.name for each in read.machine.interfaces)
     ports = []
     for interface in _in_order(read.machine.interfaces):
         its = [each for each in read.held if _port_of(read, each) == interface.id]
         if its:
-            ports.append(_port(interface, its, read, ways))
+            port = _port(interface, its, read, ways)
+            ports.append(port if named[port.name] == 1 else port._replace(name=""))
     return ports
 
 
@@ -118,7 +121,7 @@ def _mtu(dhcp: Dhcp) -> int | None:
     said: Mapping[str, Any] = dhcp.options
     value = next((said[name] for name in _MTU if name in said), None)
     if isinstance(value, str) and value.startswith("hex:"):
-        return int(value.removeprefix("hex:"), 16)
+        return int.from_bytes(bytes.fromhex(value.removeprefix("hex:")))
     return None if value is None else int(str(value))
 
 
@@ -149,7 +152,7 @@ async def network_config(asked: Asked) -> Response:
 
     `netplan` is YAML, `eni` is `/etc/network/interfaces`, `network_data` OpenStack's `network_data.json`. The way out
     is one gateway a family, that of the port which boots if it has one. An MTU is that of DHCP's option 26. An
-    interface without a plain name is called as systemd does by its MAC.
+    interface without a plain name of its own is called as systemd does by its MAC.
     """
     name = asked.path("machine")
     read = (await asked.look(_read, name)).value

@@ -1,7 +1,7 @@
 """Observations: what a scanner, a switch or a person saw in use."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -130,15 +130,12 @@ async def _holders(asked: Asked, sights: Iterable[Sight]) -> dict[str, HolderOut
     disputed = {sight.ip for sight in sights if sight.outcome == "conflict"}
     if not disputed:
         return {}
-    seen = await asked.look(_known, asked.query.vrf, sorted(disputed), asked.backing.clock())
+    seen = await asked.look(_known, asked.query.vrf, sorted(disputed))
     return {known.allocation.ip: _holder(known) for known in seen.value}
 
 
-def _known(reads: Reads, vrf: str, ips: Sequence[str], now: Any) -> Seen[list[KnownAddress]]:
-    seen = reads.vrf(vrf)
-    id_ = id_named(seen, "vrf", vrf)
-    found = [reads.address(id_, ip, now).value for ip in ips]
-    return Seen([each for each in found if each is not None], seen.head)
+def _known(reads: Reads, vrf: str, ips: Sequence[str]) -> Seen[list[KnownAddress]]:
+    return reads.holders(id_named(reads.vrf(vrf), "vrf", vrf), ips)
 
 
 def _holder(known: KnownAddress) -> HolderOut:

@@ -1,6 +1,7 @@
 """Many things in one call: each with its own result, or all together; in pieces, so that others come between."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -10,9 +11,11 @@ from tenure.errors import InvalidValue, KeyReused, TenureError
 from tenure.model.answers import Answer, Answers, Failure
 from tenure.model.uses import Submission, Together, Use
 from tenure.surfaces.api.operations import Asked, answer
-from tenure.surfaces.api.problems import REFUSALS, Refusal, refusal
+from tenure.surfaces.api.problems import REFUSALS, InternalError, Refusal, refusal
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 MOST: Final = 10_000
 MOST_ATOMIC: Final = 1_000
@@ -63,6 +66,9 @@ async def _decided(asked: Asked, things: Sequence[Any], first: int, use_of: UseO
             submissions.append(asked.submission(use_of(thing, ""), item=first + place))
         except REFUSALS as error:
             refused[place] = error
+        except Exception as error:  # a bug that one item met is no reason to refuse the others
+            log.error("an item of a batch failed", exc_info=error)
+            refused[place] = InternalError("A bug of ours stopped this item; it is logged.")
     try:
         answers = [reply.answer for reply in await asked.submit_all(submissions)]
     except TenureError as error:  # the whole chunk met it; the others go on

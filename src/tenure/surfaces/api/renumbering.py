@@ -1,36 +1,38 @@
 """Renumbering: a subnet's addresses are replaced by those of another, a wave at a time."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from starlette.responses import Response
 
-from tenure.errors import Conflict
 from tenure.model.addressing import Subnet
 from tenure.model.uses import CancelRenumbering, RenumberSubnet, Use
 from tenure.store.interface import Reads, Seen, Unmoved
 from tenure.surfaces.api.claims import BOUND, ClaimOut, shown
 from tenure.surfaces.api.inventory import found, made
 from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.schemas import Input, Read, Reference, Wait, seconds_of
+from tenure.surfaces.api.schemas import Patch, Read, Reference, Wait, seconds_of
 
 NOUN = Noun("subnets")
 
-Wave = Annotated[int, Meta(ge=1, le=4096, description="Addresses at most that move in one minute.", examples=[64])]
+Wave = Annotated[int, Meta(ge=1, le=256, description="Addresses at most that move in one minute.", examples=[64])]
 ShortLease = Annotated[
     int, Meta(ge=60, le=86_400, description="Seconds that DHCP promises there meanwhile.", examples=[120])
 ]
 
 
-class RenumberIn(Input):
-    """Where the addresses go. `static_acknowledged`: somebody changes those that were written down by hand."""
+class RenumberIn(Patch):
+    """Where the addresses go. `static_acknowledged`: somebody changes those that were written down by hand.
+
+    What is left out stays as it is; at the beginning it is 64 a wave, 120 s and false.
+    """
 
     to: Reference
-    wave: Wave = 64
-    lease_time: ShortLease = 120
-    static_acknowledged: bool = False
+    wave: Wave | UnsetType = UNSET
+    lease_time: ShortLease | UnsetType = UNSET
+    static_acknowledged: bool | UnsetType = UNSET
 
 
 RenumberState = Literal["running", "stopped", "none"]
@@ -40,7 +42,8 @@ class RenumberingOut(msgspec.Struct, kw_only=True):
     """How far a renumbering is. `none`: there is none, or it is over.
 
     `moved`: How many addresses have moved. `left`: How many are still here. `stuck`: claims among their holders that
-    do not move, for they were written down by hand (`static`): the oldest, at most 20, of `stuck_count`.
+    do not move, for they were written down by hand (`static`): the oldest, at most 20, of `stuck_count`. `reason`: Why
+    nothing moves, though it runs.
     """
 
     subnet: str
@@ -55,6 +58,7 @@ class RenumberingOut(msgspec.Struct, kw_only=True):
     left: int
     stuck: list[ClaimOut]
     stuck_count: int
+    reason: str | None
     revision: int
 
 
@@ -77,12 +81,15 @@ _RUNS = RenumberingOut(
     left=40,
     stuck=[msgspec.structs.replace(BOUND, static=True)],
     stuck_count=1,
+    reason=None,
     revision=4,
 )
 _STOPPED = msgspec.structs.replace(_RUNS, state="stopped")
 _OVER = msgspec.structs.replace(
     _RUNS, state="none", to=None, since=None, wave=None, lease_time=None, moved=0, left=1, revision=6
 )
+_STALLED = timedelta(minutes=5)
+"""Without a move for so long, it is said why that may be."""
 _PATH = "/v1/subnets/{subnet}/renumber"
 
 
@@ -103,9 +110,8 @@ async def begin(asked: Asked) -> Response:
     Nothing new is placed in the subnet meanwhile, and DHCP promises its addresses for a short time only. Each minute
     at most `wave` addresses move: names follow, and the old addresses rest. What was written down by hand stays.
     """
-    body = asked.body
-    fields = {"wave": body.wave, "lease_time": body.lease_time, "static_acknowledged": body.static_acknowledged}
-    return await _answered(asked, RenumberSubnet(subnet=asked.path("subnet"), to=body.to, fields=fields))
+    fields = asked.body.changes()
+    return await _answered(asked, RenumberSubnet(subnet=asked.path("subnet"), to=fields.pop("to"), fields=fields))
 
 
 @NOUN.operation(
@@ -176,11 +182,7 @@ async def show(asked: Asked) -> Response:
 
 
 async def _steered(asked: Asked, *, stopped: bool) -> Response:
-    name = asked.path("subnet")
-    subnet = await _subnet(asked, name)
-    if subnet.renumbering is None:
-        raise Conflict(f"{subnet.cidr} is not being renumbered; say to which subnet.", subnet=subnet.cidr)
-    return await _answered(asked, RenumberSubnet(subnet=name, fields={"stopped": stopped}))
+    return await _answered(asked, RenumberSubnet(subnet=asked.path("subnet"), fields={"stopped": stopped}))
 
 
 async def _answered(asked: Asked, use: Use) -> Response:
@@ -220,9 +222,21 @@ async def _shown(asked: Asked, subnet: Subnet) -> RenumberingOut:
         left=unmoved.left,
         stuck=await shown(asked, unmoved.stuck) if stay else [],
         stuck_count=unmoved.total if stay else 0,
+        reason=_reason(asked, subnet, unmoved, other),
         revision=subnet.revision,
         **{**_NOTHING, **rest},
     )
+
+
+def _reason(asked: Asked, subnet: Subnet, unmoved: Unmoved, to: Subnet | None) -> str | None:
+    if _state(subnet) != "running" or to is None or not unmoved.left:
+        return None
+    if to.draining:
+        return f"{to.cidr} is draining: nothing new is placed there."
+    assert subnet.renumbering is not None
+    if asked.backing.clock() - (subnet.renumbering.waved or subnet.renumbering.since) < _STALLED:
+        return None
+    return f"Nothing moves: {to.cidr} has no room, would not reach the hosts, or clients were promised their addresses."
 
 
 _COPIED = ("since", "wave", "lease_time", "static_acknowledged", "moved")

@@ -1,14 +1,12 @@
 """What routers are told: tables of routes, and what would make them smaller."""
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, field
 from starlette.responses import Response
 
-from tenure.errors import InvalidValue
 from tenure.net.addresses import prefix_text, width
 from tenure.service.route_answers import Table, TableRoute, Via
 from tenure.service.routes import Saving
@@ -16,7 +14,7 @@ from tenure.store.interface import Seen
 from tenure.surfaces.api.backing import position_of
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.route_forms import Form, text_of
-from tenure.surfaces.api.schemas import Read, Reference, Wait, seconds_of
+from tenure.surfaces.api.schemas import At, Read, Reference, Wait, seconds_of, then
 
 NOUN = Noun("routes")
 
@@ -35,7 +33,7 @@ class RouteQuery(_Within):
     """Whose routes (`fabric` or `spine`: a next hop is a rack; `hosts`: a host; or a rack or host), of what, how."""
 
     for_: Reference = field(name="for", default="fabric")
-    at: Annotated[datetime, Meta(tz=True, description="The table of then.")] | None = None
+    at: At | None = None
     format: Literal["json", "bird", "frr", "exabgp"] = "json"
     wait: Wait | None = None
 
@@ -84,20 +82,15 @@ async def routes(asked: Asked) -> Response:
     it is; with `If-None-Match` the same one is 304, and with `wait` that answer is held back until the table changes.
     """
     query = asked.query
-    _refuse_future(asked)
-    tag = None if query.at is not None else await _changed(asked)
+    at = then(query.at, asked.backing.clock())
+    tag = None if at is not None else await _changed(asked)
     if tag is not None and not _is_news(asked, tag):
         return Response(status_code=304, headers={"ETag": tag})
-    table = await _seen(asked, asked.backing.routes.table, query.for_, query.network or "", query.vrf or "", query.at)
+    table = await _seen(asked, asked.backing.routes.table, query.for_, query.network or "", query.vrf or "", at)
     response = answer(_out(table)) if query.format == "json" else _text(query.format, table)
     if tag is not None:
         response.headers["ETag"] = tag
     return response
-
-
-def _refuse_future(asked: Asked) -> None:
-    if asked.query.at is not None and asked.query.at > asked.backing.clock():
-        raise InvalidValue("That is in the future: without `at` the table is that of now.", parameter="at")
 
 
 async def _seen(asked: Asked, work: Callable[..., Seen[T]], *args: Any) -> T:

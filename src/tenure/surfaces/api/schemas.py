@@ -1,11 +1,15 @@
 """The fields that the nouns share, with their bounds, and the query parameters that every operation knows."""
 
-from typing import Annotated, Any, Generic, TypeVar
+import re
+from datetime import datetime
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from tenure.errors import InvalidValue
 from tenure.model.policy import Dhcp
+from tenure.net.moments import moment
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]+(?![\s\S])"
 
@@ -46,6 +50,25 @@ Purpose = Annotated[
         pattern=r"^[^\x00-\x1f\x7f]*(?![\s\S])",
         description="at most 1,024 printable characters",
         examples=["landscape"],
+    ),
+]
+Moment = Annotated[
+    datetime,
+    Meta(
+        tz=True,
+        description="A time with its zone, of the years 1970 to 8999.",
+        examples=["2026-12-24T15:00:00Z"],
+        extra_json_schema={"maxLength": 40},
+    ),
+]
+"""Whoever takes one in has `moment` look at it."""
+At = Annotated[
+    datetime,
+    Meta(
+        tz=True,
+        description="As it was then.",
+        examples=["2026-11-24T15:00:00Z"],
+        extra_json_schema={"maxLength": 40},
     ),
 ]
 Note = Annotated[str, Meta(max_length=1024, description="At most 1,024 characters.")]
@@ -117,11 +140,27 @@ Tag = Annotated[
     ),
 ]
 Tags = Annotated[list[Tag], Meta(max_length=_LABELS, examples=[["rack-a"]])]
-CustomText = Annotated[str, Meta(max_length=1024)]
+FieldName = Annotated[
+    str,
+    Meta(
+        max_length=63,
+        pattern=r"^[a-z0-9][a-z0-9._/-]{0,62}(?![\s\S])",
+        description="a lower-case word of at most 63 letters, digits and `._/-`",
+        examples=["owner"],
+    ),
+]
+CustomText = Annotated[
+    str,
+    Meta(
+        max_length=1024,
+        pattern=r"^[^\x00-\x1f\x7f]*(?![\s\S])",
+        description="at most 1,024 printable characters",
+    ),
+]
 CustomNumber = Annotated[int, Meta(ge=-(2**53), le=2**53)]
 CustomValue = CustomText | CustomNumber | float | bool
 CustomIn = Annotated[
-    dict[Tag, CustomValue],
+    dict[FieldName, CustomValue],
     Meta(max_length=_LABELS, description="A site's own fields, by name.", examples=[{"owner": "alice"}]),
 ]
 TagFilter = Annotated[
@@ -136,10 +175,11 @@ TagFilter = Annotated[
 CustomFilter = Annotated[
     str,
     Meta(
-        max_length=2048,
-        pattern=r"^[a-z0-9][a-z0-9._/-]{0,62}:[^\x00-\x1f\x7f,]*"
-        r"(,[a-z0-9][a-z0-9._/-]{0,62}:[^\x00-\x1f\x7f,]*)*(?![\s\S])",
-        description="`name:value`, with commas between: those that have all of them",
+        max_length=4096,
+        pattern=r"^[a-z0-9][a-z0-9._/-]{0,62}:([^\x00-\x1f\x7f,\\]|\\[,\\])*"
+        r"(,[a-z0-9][a-z0-9._/-]{0,62}:([^\x00-\x1f\x7f,\\]|\\[,\\])*)*(?![\s\S])",
+        description="`name:value`, with commas between: those that have all of them; "
+        "in a value a comma is `\\,` and a backslash `\\\\`",
         examples=["owner:alice"],
     ),
 ]
@@ -205,13 +245,34 @@ class LabelledList(List):
     custom: CustomFilter | None = None
 
 
+_FIELD: Final = re.compile(r"(?:[^,\\]|\\.)+")
+_ESCAPED: Final = re.compile(r"\\(.)")
+
+
 def labels_in(query: LabelledList) -> dict[str, Any]:
     """The filters `tags` and `custom` of a list, as `Reads` takes them."""
-    custom = (each.partition(":") for each in (query.custom or "").split(",") if each)
+    custom = (each.partition(":") for each in _FIELD.findall(query.custom or ""))
     return {
         "tags": tuple(each for each in (query.tag or "").split(",") if each),
-        "custom": tuple((name, value) for name, _, value in custom),
+        "custom": tuple((name, _ESCAPED.sub(r"\1", value)) for name, _, value in custom),
     }
+
+
+def then(at: datetime | None, now: datetime) -> datetime | None:
+    """The time that a read is asked to go back to, in UTC.
+
+    Raises:
+        InvalidValue: It is in the future, or before 1970.
+    """
+    if at is None:
+        return None
+    try:
+        past = moment(at)
+    except InvalidValue as error:
+        raise InvalidValue(f"In the query, at: {error.message}.", parameter="at") from None
+    if past > now:
+        raise InvalidValue("That is in the future: without `at` the answer is that of now.", parameter="at")
+    return past
 
 
 class Change(Input):
