@@ -76,6 +76,9 @@ class ClaimIn(Input):
     on_override: Annotated[
         OnOverride | None, Meta(description="What becomes of what the interface has; null: as the network says.")
     ] = None
+    static_acknowledged: Annotated[
+        bool, Meta(description="Somebody changes what was written by hand into the machine, if that is displaced.")
+    ] = False
     shared: Annotated[bool, Meta(description="Several interfaces may use it at once.")] = False
     reservation: Annotated[
         Reference | None, Meta(description="Id or handle of a reservation of the same project, to use its addresses.")
@@ -219,6 +222,7 @@ def use_of(asked: ClaimIn, where: str = "") -> ClaimAddresses:
             queue=asked.queue,
             alias=asked.alias,
             on_override=asked.on_override,
+            static_acknowledged=asked.static_acknowledged,
             shared=asked.shared,
             reservation=asked.reservation,
             expires=None if asked.expires is None else moment(asked.expires, where + "/expires"),

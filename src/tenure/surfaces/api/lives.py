@@ -40,12 +40,14 @@ class DeployIn(Input):
 
     `host`: where it runs. `from`: a reservation, by its id or its handle in `project`, whose address its boot
     interface uses meanwhile; `address`: this one. `on_override`: what becomes of what it has.
+    `static_acknowledged`: somebody changes what was written by hand into the machine, if that is displaced.
     """
 
     host: Reference | None = None
     reservation: Handle | None = msgspec.field(name="from", default=None)
     address: AddressText | None = None
     on_override: OnOverride | None = None
+    static_acknowledged: bool = False
     project: Reference = "default"
 
 
@@ -55,14 +57,23 @@ class SeenIn(Input):
     at: Moment | None = None
 
 
+class GoneOut(msgspec.Struct):
+    """An address that a machine held until this step, and the name that it had in DNS."""
+
+    ip: str
+    name: str | None
+
+
 class StepOut(MachineOut, kw_only=True):
     """A machine after a step of its life, and what became of other addresses.
 
-    `pending`: claims whose addresses will be decided when it is known where the machine runs.
+    `pending`: claims whose addresses will be decided when it is known where the machine runs. `released`: what it
+    held until this step, and gave back by it.
     """
 
     displaced: list[Displaced]
     pending: list[str]
+    released: list[GoneOut]
 
 
 class StepsIn(Input):
@@ -115,7 +126,8 @@ def _held(step: MachineWithInterfaces) -> list[Held]:
 
 def _step_out(out: MachineOut, step: MachineWithInterfaces) -> StepOut:
     waiting = [holding.claim.id for holding in step.holdings if holding.claim.state == "pending"]
-    return StepOut(**msgspec.structs.asdict(out), displaced=list(step.displaced), pending=waiting)
+    gone = [GoneOut(each.ip, None if each.standing == "shelved" else each.name) for each in step.released]
+    return StepOut(**msgspec.structs.asdict(out), displaced=list(step.displaced), pending=waiting, released=gone)
 
 
 async def _stepped(asked: Asked, use: Use) -> Response:
@@ -127,10 +139,13 @@ async def _stepped(asked: Asked, use: Use) -> Response:
 
 def _example(state: str, **more: Any) -> StepOut:
     machine = msgspec.structs.replace(SHOWN, state=state, **more)
-    return StepOut(**msgspec.structs.asdict(machine), displaced=[], pending=[])
+    return StepOut(**msgspec.structs.asdict(machine), displaced=[], pending=[], released=[])
 
 
 _LENT = msgspec.structs.replace(SHOWN.addresses[0], ip="10.0.3.80", claim="5a1d2c3b4a5968778695")
+_RETIRED = msgspec.structs.replace(
+    _example("retired", addresses=[]), released=[GoneOut("10.0.3.65", "node-17.prod.example.")]
+)
 _DEPLOYED = msgspec.structs.replace(
     _example("deployed", addresses=[_LENT, msgspec.structs.replace(SHOWN.addresses[0], standing="shelved", name=None)]),
     displaced=[Displaced("10.0.3.65", "shelved", "4f1d2c3b4a5968778695")],
@@ -190,6 +205,7 @@ async def deploy(asked: Asked) -> Response:
         reservation=body.reservation,
         address=address,
         on_override=body.on_override,
+        static_acknowledged=body.static_acknowledged,
         project=body.project,
     )
     return await _stepped(asked, use)
@@ -215,7 +231,7 @@ async def release(asked: Asked) -> Response:
     "Retire a machine",
     name="retire_machine",
     gives={200: StepOut},
-    answers={200: _example("retired", addresses=[])},
+    answers={200: _RETIRED},
     refusals=("not_found", "conflict"),
 )
 async def retire(asked: Asked) -> Response:
