@@ -306,3 +306,13 @@ def test_a_server_that_does_not_sync_its_files_is_refused() -> None:
             assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
     finally:
         cluster.remove()
+
+
+def test_nothing_is_compiled(postgres_url: str) -> None:
+    """A read of ten thousand keys looks costly to the server; to compile it takes longer than to run it."""
+    db = Postgres(make_url(postgres_url))
+    try:
+        with db.writing() as connection:
+            assert connection.exec_driver_sql("SHOW jit").scalar() == "off"
+    finally:
+        db.close()
