@@ -175,7 +175,7 @@ def test_what_cannot_be_read_stops_only_who_wants_it(world: World) -> None:
             with self._store.turn() as turn:
                 yield Turned(turn)
 
-    node = world.site(wrap=Store)  # type: ignore[arg-type]
+    node = world.site(wrap=Store)
     names = [f"c{at}" for at in range(9)]
     names[4] = "poison"
     answers = [reply.answer for reply in node.replies(*(submission(claim(name)) for name in names))]

@@ -5,7 +5,7 @@ import resource
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from tenure.model import events as e
 from tenure.model.machines import Machine
 from tenure.model.placement import Block
 from tenure.model.topology import Location
-from tenure.store.interface import Store
+from tenure.store.interface import DataRefused, Store
 from tenure.store.sql import open_store as open_sql
 from tenure.store.sql.connect import Sqlite
 from tenure.store.sql.facts import Reading
+from tenure.store.sql.rows import EPOCH, micros, time_of
 from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
 from tenure.testing.blocks_contract import BlocksContract
@@ -330,3 +331,12 @@ def write_places(path: Path, n: int, many: int) -> None:
     for i in range(many):
         scribe.write(e.LocationCreated(location=Location(f"{n:010x}{i:010x}", f"p-{n}-{i}", "rack")))
     scribe.store.close()
+
+
+@pytest.mark.parametrize("offset", [-23, 23])
+def test_a_time_that_could_not_be_read_again_is_not_written(offset: int) -> None:
+    zone = timezone(timedelta(hours=offset))
+    edge, inner = (datetime.max, datetime.max.replace(tzinfo=UTC)) if offset < 0 else (datetime.min, EPOCH)
+    with pytest.raises(DataRefused):
+        micros(edge.replace(tzinfo=zone))
+    assert time_of(micros(inner)) == inner
