@@ -36,7 +36,9 @@ def test_a_life_in_words(lab: Command) -> None:
     lab("machine", "seen", "node-0")
     assert lab.json("machine", "show", "node-0")["seen"]
     assert "ready" in lab("machine", "release", "node-0")
-    assert "retired" in lab("machine", "retire", "node-0")
+    gone = f"node-0: {ip} (node-0.lives.example.)"
+    assert f"{gone} would be released.\nA dry run" in lab("machine", "retire", "node-0", "--dry-run")
+    assert f"{gone} was released.\n" in lab("machine", "retire", "node-0")
     assert lab.json("machine", "show", "node-0")["addresses"] == []
 
 
@@ -54,9 +56,40 @@ def test_a_deployment_with_a_reservation(lab: Command) -> None:
     lab("machine", "create", "web", "--interface", "mac=52:54:00:77:01:00,name=eth0,network=lives")
     own = lab.json("machine", "ready", "web")[0]["machine"]["addresses"][0]["ip"]
     lab("reserve", "lives", "--handle", "vip")
+    assert f"web: {own} would be shelved." in lab("machine", "deploy", "web", "--from", "vip", "--dry-run")
     told = lab("machine", "deploy", "web", "--from", "vip")
     assert f"web: {own} was shelved." in told
     assert f"web: {own} was restored." in lab("machine", "release", "web")
+
+
+def test_what_a_deployment_brought_is_told_when_it_goes(lab: Command) -> None:
+    lab("machine", "create", "own", "--interface", "mac=52:54:00:77:01:10,name=eth0,network=lives")
+    lab("machine", "ready", "own")
+    lab("machine", "deploy", "own", "--address", "10.77.0.99")
+    released = lab.tried("machine", "release", "own", "--dry-run").stdout
+    assert "own: 10.77.0.99 (own.lives.example.) would be released.\n" in released
+    assert "own: 10.77.0.99 (own.lives.example.) was released.\n" in lab("machine", "release", "own")
+    several = lab.tried("machine", "commission", "own", "node-2", "--dry-run")
+    assert several.stderr == "2 would be done, 0 would be refused.\n"
+
+
+def test_an_interface_that_gets_nothing_is_told(lab: Command) -> None:
+    boots = "mac=52:54:00:77:01:20,name=eth0,network=lives,boot"
+    beside = "mac=52:54:00:77:01:21,name=eth1,network=lives"
+    lab("machine", "create", "cards", "--interface", boots, "--interface", beside)
+    said = lab("machine", "ready", "cards")
+    assert "cards: eth1 (lives) gets none: it does not boot; allocate=always gives it one.\n" in said
+    lab("machine", "set", "cards", "--interface", boots, "--interface", beside + ",allocate=always")
+    said = lab("machine", "ready", "cards")
+    assert "gets none" not in said
+    assert len(lab.json("machine", "show", "cards")["addresses"]) == 2
+
+
+def test_a_static_address_says_so(lab: Command) -> None:
+    lab("machine", "create", "hand", "--kind", "device", "--interface", "52:54:00:77:01:30=mgmt")
+    assert "static   yes\n" in lab("allocate", "lives", "--mac", "52:54:00:77:01:30", "--static", "--handle", "hand")
+    assert lab("machine", "show", "hand").splitlines()[-1].split()[-2] == "yes"
+    assert "10.77.0." in lab("release", "hand", "--dry-run").partition(" (hand.lives.example.) would be released.\n")[0]
 
 
 def test_one_that_is_refused_stops_nobody_else(lab: Command) -> None:
@@ -126,11 +159,13 @@ def test_what_a_deletion_or_a_resizing_would_take_along(lab: Command) -> None:
     lab("machine", "create", "kept", "--interface", "mac=52:54:00:77:04:00,name=eth0,network=lives")
     ip = lab.json("machine", "ready", "kept")[0]["machine"]["addresses"][0]["ip"]
     told = lab("subnet", "delete", "10.77.0.0/24", "--dry-run")
-    assert ip in told
-    assert "kept.lives.example." in told
+    assert " more\n" in told
     assert "77.10.in-addr.arpa." in told
     assert "It would be refused: " in told
-    assert lab.json("subnet", "delete", "10.77.0.0/24", "--dry-run")["refused"]["code"] == "in_use"
+    tried = lab.json("subnet", "delete", "10.77.0.0/24", "--dry-run")
+    assert ip in tried["consequences"]["addresses"]["first"]
+    assert "kept.lives.example." in tried["consequences"]["names"]["first"]
+    assert tried["refused"]["code"] == "in_use"
     told = lab("subnet", "set", "10.77.0.0/24", "--cidr", "10.77.0.0/30", "--dry-run")
     assert ip in told
     assert "nothing was changed" in told

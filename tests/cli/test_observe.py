@@ -81,4 +81,13 @@ def test_a_harvest_says_what_would_be_taken(tenure: Command) -> None:
     tenure("network", "create", "harvested")
     tenure("subnet", "create", "harvested", "10.46.0.0/28")
     assert tenure.json("harvest", "harvested", "--dry-run") == {"taken": [], "available": 14, "wanted": 0}
-    assert "0 would be taken back." in tenure("harvest", "harvested", "--dry-run")
+    said = tenure("harvest", "harvested")
+    assert said == "Network harvested does not harvest; see with --dry-run, --after and --below what would go.\n"
+    tenure("machine", "create", "idle", "--interface", "mac=52:54:00:46:00:01,network=harvested")
+    ip = tenure.json("machine", "ready", "idle")[0]["machine"]["addresses"][0]["ip"]
+    tried = tenure.json("harvest", "harvested", "--dry-run", "--after", "30d", "--below", "14")
+    assert tried == {"taken": [], "available": 13, "wanted": 1}
+    assert "--dry-run" in tenure.refused(2, "harvest", "harvested", "--below", "14")
+    tenure("network", "set", "harvested", "--harvest")
+    assert tenure("harvest", "harvested") == "Network harvested never harvests: --harvest-below of it is 0.\n"
+    assert ip in tenure("machine", "show", "idle")

@@ -201,3 +201,14 @@ def test_time_harvests_by_itself() -> None:
     world = idle(3, below=13)
     assert world.do(u.Lapse()).value == 2
     assert sorted(world_name(world, c.machine) for c in world.tables.open("claims")) == ["m2"]
+
+
+def test_another_policy_is_tried_before_it_is_switched_on() -> None:
+    world = idle(2, below=0, harvest=False)
+    said = u.HarvestNetwork(network="prod", allowed=True, after=30 * DAY, below=13)
+    with pytest.raises(InvalidValue, match="only for a dry run"):
+        world.do(said)
+    answer = world.do(said, dry_run=True)
+    assert isinstance(answer, Harvested)
+    assert (names(answer), answer.available, answer.wanted) == (["m0"], 12, 1)
+    assert names(harvest(world)) == []

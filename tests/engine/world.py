@@ -134,12 +134,12 @@ class World:
         self.ids = (f"{n:020x}" for n in count(1))
         self._handles = count(1)
 
-    def plan(self, use: u.Use, *, if_match: int | None = None) -> Plan:
-        """Plan a use and record it. A refusal must leave everything as it was; that is asserted each time."""
+    def plan(self, use: u.Use, *, if_match: int | None = None, dry_run: bool = False) -> Plan:
+        """Plan a use and record it, unless it is a dry run. A refusal must leave everything as it was; that is asserted each time."""
         self.state.advance(self.now)
         facts = self.tables.facts(wanted(use, self.state), self.now)
         moment = Moment(now=self.now, ids=self.ids)
-        asked = u.Submission(use=use, actor="token:ci", if_match=if_match)
+        asked = u.Submission(use=use, actor="token:ci", if_match=if_match, dry_run=dry_run)
         before = fingerprint(self.state), of_facts(facts)
         try:
             made = plan(asked, self.state, facts, moment)
@@ -150,6 +150,8 @@ class World:
         decided = fingerprint(self.state)
         made.draft.unwind()
         assert (fingerprint(self.state), of_facts(facts)) == before
+        if dry_run:
+            return Plan(made.answer, events, made.draft)
         for event in events:
             self.state.reduce(event)
         assert fingerprint(self.state) == decided

@@ -1,6 +1,6 @@
 """What claims look like, and the options of asking for one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -121,7 +121,7 @@ def _is_address(text: str) -> bool:
 
 _SHOWN = (
     *("id", "state", "handle", "network", "host", "leaving", "settles", "machine", "mac", "purpose", "from"),
-    *("shared", "kept", "expires", "tags", "custom"),
+    *("static", "shared", "kept", "expires", "tags", "custom"),
 )
 _BECAME = {
     "shelved": "is shelved, and comes back when this is released",
@@ -140,7 +140,8 @@ def show_claim(asked: Session, claim: Mapping[str, Any]) -> None:
     for address in claim["addresses"]:
         print(_line(address))
     if not claim["addresses"]:
-        print(f"{claim['state']}: it holds no address")
+        expired = claim["state"] == "released" and claim["expires"] and claim["expires"] <= claim["released"]
+        print(f"{claim['state']}: it holds no address" + (f"; it expired at {claim['expires']}" if expired else ""))
     output.fields({name: claim[name] for name in _SHOWN if claim[name]})
     for other in claim["displaced"]:
         print(f"{other['ip']} {_BECAME[other['became']]}.")
@@ -148,6 +149,19 @@ def show_claim(asked: Session, claim: Mapping[str, Any]) -> None:
         print(f"Names follow when the client uses the new address, at the latest at {claim['effective_by']}.")
     if asked.dry_run:
         print("A dry run: nothing was changed.")
+
+
+def called(address: Mapping[str, Any]) -> str:
+    """An address as a sentence has it: with its name, if it has one."""
+    return f"{address['ip']} ({address['name']})" if address["name"] else str(address["ip"])
+
+
+def tell_gone(held: Iterable[Mapping[str, Any]], claim: Mapping[str, Any]) -> None:
+    """Say which of the addresses that a claim `held` a release would give back; not those that were borrowed."""
+    back = {other["ip"] for other in claim["displaced"] if other["became"] == "returned"}
+    for address in held:
+        if address["ip"] not in back:
+            print(f"{called(address)} would be released.")
 
 
 def unmoved(claim: Mapping[str, Any]) -> dict[str, Any]:

@@ -159,4 +159,9 @@ def release(
 ) -> None:
     """Give a claim's addresses back; they rest before anybody else gets them."""
     asked = session(ctx)
-    c.show_claim(asked, asked.client.claims.release(c.claim_of(asked, claim, vrf, project), **asked.edit))
+    meant = c.claim_of(asked, claim, vrf, project)
+    held = asked.client.claims.show(meant)["addresses"] if asked.dry_run else []
+    released = asked.client.claims.release(meant, **asked.edit)
+    if not asked.json:
+        c.tell_gone(held, released)
+    c.show_claim(asked, released)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from typer import Argument, BadParameter, Context, Exit, Option, Typer
 
+from tenure.cli import claims as c
 from tenure.cli import output
 from tenure.cli.group import example
 from tenure.cli.moves import StaticAcknowledged
@@ -151,13 +152,14 @@ def _report(asked: Session, results: Iterable[Mapping[str, Any]]) -> None:
         output.value(items)
     else:
         output.table(_COLUMNS, (row for machine in machines for row in _rows(machine)))
-        _tell(machines)
+        _tell(machines, would=asked.dry_run)
         if asked.dry_run:
             print("A dry run: nothing was changed.")
     for problem in refused[:20]:
         print(problem["detail"], file=sys.stderr)
     if len(items) != 1 and not asked.json:
-        print(f"{len(machines):,} done, {len(refused):,} refused.", file=sys.stderr)
+        did = ("would be done", "would be refused") if asked.dry_run else ("done", "refused")
+        print(f"{len(machines):,} {did[0]}, {len(refused):,} {did[1]}.", file=sys.stderr)
     if refused:
         raise Exit(REFUSED)
 
@@ -174,10 +176,27 @@ def _rows(machine: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _tell(machines: Iterable[Mapping[str, Any]]) -> None:
-    """What became of other addresses, and what is not decided yet."""
+def _tell(machines: Iterable[Mapping[str, Any]], *, would: bool) -> None:
+    """What goes, what becomes of other addresses, and what is not decided yet."""
+    was = "would be" if would else "was"
     for machine in machines:
-        for gone in machine["displaced"]:
-            print(f"{machine['name']}: {gone['ip']} was {gone['became']}.")
+        for gone in machine["released"]:
+            print(f"{machine['name']}: {c.called(gone)} {was} released.")
+        for other in machine["displaced"]:
+            print(f"{machine['name']}: {other['ip']} {was} {other['became']}.")
+        for port in machine["interfaces"] if machine["state"] == "ready" else ():
+            _tell_of_port(machine, port)
         if machine["pending"]:
             print(f"{machine['name']}: an address will be decided when it is known where it runs.")
+
+
+def _tell_of_port(machine: Mapping[str, Any], port: Mapping[str, Any]) -> None:
+    """Of an interface that is plugged into a network and has no address there: that it gets none, where that is why."""
+    here = (port["name"], port["mac"])
+    if port["network"] is None or any(held["interface"] in here for held in machine["addresses"]):
+        return
+    name = f"{port['name'] or port['mac']} ({port['network']})"
+    if port["allocate"] == "never":
+        print(f"{machine['name']}: {name} gets none: allocate=never.")
+    elif port["allocate"] == "inherit" and not port["boot"]:
+        print(f"{machine['name']}: {name} gets none: it does not boot; allocate=always gives it one.")

@@ -189,7 +189,7 @@ def _show(asked: Session, machine: dict[str, Any]) -> None:
     output.fields({name: value for name, value in machine.items() if name not in apart})
     for title, columns in (
         ("interfaces", ("name", "mac", "network", "boot", "allocate", "duid")),
-        ("addresses", ("ip", "standing", "interface", "name", "network", "lease", "claim")),
+        ("addresses", ("ip", "standing", "interface", "name", "network", "lease", "static", "claim")),
     ):
         print(f"\n{title}" if machine[title] else f"\nno {title}")
         output.table(columns, machine[title])

@@ -131,10 +131,16 @@ class Locations(Drainable):
 class Networks(Things):
     """Networks."""
 
-    def harvest(self, name: str, limit: int = 256, **how: Any) -> dict[str, Any]:
-        """Take back what was given to machines that were not seen for long: `taken`, `available`, `wanted`."""
+    def harvest(
+        self, name: str, limit: int = 256, policy: Mapping[str, Any] | None = None, **how: Any
+    ) -> dict[str, Any]:
+        """Take back what was given to machines that were not seen for long: `taken`, `available`, `wanted`.
+
+        `policy`: `allowed`, `after` and `below` that a dry run shall be with, instead of what the network has.
+        """
         path = self._path(name, "harvest")
-        return cast(dict[str, Any], self._client.change("POST", path, {"limit": limit}, seconds=LONG, **how))
+        body = {"limit": limit, **(policy or {})}
+        return cast(dict[str, Any], self._client.change("POST", path, body, seconds=LONG, **how))
 
 
 class Subnets(Drainable):

@@ -4,6 +4,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from typing import Final
 
+import msgspec
+
 from tenure.engine import resolve
 from tenure.engine.claims import end
 from tenure.engine.draft import Draft
@@ -31,13 +33,16 @@ def harvest_network(use: HarvestNetwork, draft: Draft) -> Harvested:
     They rest first, as every released address does; those that rest already are counted on, so that no more is taken
     than is needed.
 
+    A dry run tells what would go by another policy than the network has, before anybody switches that on.
+
     Raises:
-        InvalidValue: `limit` is not 1 to 10,000 claims.
+        InvalidValue: `limit` is not 1 to 10,000 claims; another policy is said, and it is no dry run.
 
     Cost: as of a release for each claim that is taken, and a look at each other that was read.
     """
     network = resolve.network(draft.state, use.network, "")
     resolve.matching(network.revision, draft.asked.if_match)
+    network = _as_if(use, network, dry_run=draft.asked.dry_run)
     if not 1 <= use.limit <= MOST_HARVESTED:
         raise InvalidValue(
             f"limit must be 1 to {MOST_HARVESTED:,}", pointer="/limit", minimum=1, maximum=MOST_HARVESTED
@@ -45,6 +50,22 @@ def harvest_network(use: HarvestNetwork, draft: Draft) -> Harvested:
     there, missing = min(available(draft.state, network.id).values(), default=0), lacking(draft.state, network)
     taken = glean(draft, network, use.limit)
     return Harvested(tuple(taken), available=min(there, _LARGEST), wanted=max(missing.values(), default=0))
+
+
+def _as_if(use: HarvestNetwork, network: Network, *, dry_run: bool) -> Network:
+    tried = supposed(use, network)
+    if tried is not network and not dry_run:
+        raise InvalidValue(
+            "another policy than the network has is only for a dry run: change the network", pointer="/after"
+        )
+    return tried
+
+
+def supposed(use: HarvestNetwork, network: Network) -> Network:
+    """A network with the policy that a harvest is tried with; the network itself where none is said."""
+    said = {"harvest": use.allowed, "harvest_after": use.after, "harvest_below": use.below}
+    other = {name: value for name, value in said.items() if value is not None}
+    return msgspec.structs.replace(network, **other) if other else network
 
 
 def ripe(state: State, network: Network, limit: int) -> Ripe | None:

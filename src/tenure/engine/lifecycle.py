@@ -38,7 +38,7 @@ from tenure.engine.space import Space
 from tenure.errors import Conflict, InvalidValue, TenureError
 from tenure.model import events as e
 from tenure.model.addressing import Network
-from tenure.model.answers import Displaced, MachineWithInterfaces
+from tenure.model.answers import Displaced, HeldAddress, MachineWithInterfaces
 from tenure.model.holding import LEASES, MACHINES, Allocation, Claim
 from tenure.model.machines import Interface, Machine
 from tenure.model.policy import AllocateOn, MachineState
@@ -147,7 +147,7 @@ def release_machine(use: ReleaseMachine, draft: Draft) -> MachineWithInterfaces:
     _after(machine, "released", ("deployed",))
     _enter(draft, machine, "ready", e.MachineReleased)
     given = [claim for claim in _claims(draft, machine) if claim.kept == "deployment"]
-    return _told(draft, machine, _end(draft, given, "released"))
+    return _told(draft, machine, *_end(draft, given, "released"))
 
 
 def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
@@ -167,12 +167,12 @@ def retire_machine(use: RetireMachine, draft: Draft) -> MachineWithInterfaces:
     _enter(draft, machine, "retired", e.MachineRetired)
     stay = [claim for claim in _claims(draft, machine) if outlives(draft, claim, machine.id)]
     ended = [claim for claim in _claims(draft, machine) if claim not in stay]
-    displaced = _end(draft, ended, "retired", *stay)
+    displaced, released = _end(draft, ended, "retired", *stay)
     for claim in stay:
         let_go(draft, draft.facts.claims[claim.id])
     for interface in ports_of(draft, machine.id):
         _take_off(draft, interface)
-    return _told(draft, machine, displaced)
+    return _told(draft, machine, displaced, released)
 
 
 def see_machine(use: SeeMachine, draft: Draft) -> MachineWithInterfaces:
@@ -274,11 +274,13 @@ def _changed(draft: Draft, machine: Machine) -> None:
     draft.record(e.MachineChanged(machine=msgspec.structs.replace(now, revision=now.revision + 1)))
 
 
-def _told(draft: Draft, machine: Machine, displaced: tuple[Displaced, ...] = ()) -> MachineWithInterfaces:
+def _told(
+    draft: Draft, machine: Machine, displaced: tuple[Displaced, ...] = (), released: tuple[HeldAddress, ...] = ()
+) -> MachineWithInterfaces:
     """A machine as it is now, with all that it holds."""
     now = shown(draft, draft.facts.machines[machine.id])
     held = tuple([holding(draft, claim) for claim in _claims(draft, machine)])
-    return msgspec.structs.replace(now, holdings=held, displaced=displaced)
+    return msgspec.structs.replace(now, holdings=held, displaced=displaced, released=released)
 
 
 def _claims(draft: Draft, machine: Machine) -> list[Claim]:
@@ -417,13 +419,23 @@ def _blamed(draft: Draft, error: TenureError, interface: Interface, network: Net
     return type(error)(said, **{**error.facts, "interface": interface.mac, "network": network.name})
 
 
-def _end(draft: Draft, claims: list[Claim], reason: str, *silent: Claim) -> tuple[Displaced, ...]:
-    """End claims one after another; what became of other addresses, those of `claims` and `silent` left out."""
+def _end(
+    draft: Draft, claims: list[Claim], reason: str, *silent: Claim
+) -> tuple[tuple[Displaced, ...], tuple[HeldAddress, ...]]:
+    """End claims one after another; what became of other addresses, and which went.
+
+    Of others, those of `claims` and `silent` are left out; what went back to its reservation did not go.
+    """
     ended = {claim.id for claim in (*claims, *silent)}
     told: list[Displaced] = []
+    gone: list[HeldAddress] = []
     for claim in claims:
-        told += end(draft, draft.facts.claims[claim.id], reason).displaced
-    return tuple([each for each in told if each.claim not in ended])
+        held = holding(draft, claim).addresses
+        became = end(draft, draft.facts.claims[claim.id], reason).displaced
+        back = {each.ip for each in became if each.became == "returned"}
+        gone += [each for each in held if each.ip not in back]
+        told += became
+    return tuple([each for each in told if each.claim not in ended]), tuple(gone)
 
 
 def _take_off(draft: Draft, interface: Interface) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tenure.engine.enlist import enlisted_name
 from tenure.engine.facts import Wanted
-from tenure.engine.harvest import ripe
+from tenure.engine.harvest import ripe, supposed
 from tenure.engine.lapse import want_due
 from tenure.engine.leases import lease_handle
 from tenure.engine.moves import MOST_EVACUATED
@@ -300,7 +300,7 @@ def _lapse(found: Wanted, use: u.Lapse, state: State) -> None:
 
 def _harvest(found: Wanted, use: u.HarvestNetwork, state: State) -> None:
     network = state.find("network", use.network)
-    asked = None if network is None else ripe(state, state.networks[network], use.limit)
+    asked = None if network is None else ripe(state, supposed(use, state.networks[network]), use.limit)
     if asked is not None:
         found.harvest.add(asked)
 

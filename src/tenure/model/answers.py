@@ -54,12 +54,17 @@ class Holding(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class MachineWithInterfaces(msgspec.Struct, frozen=True, tag=True):
-    """A machine and its open interfaces; after a step of its life also what it holds, and what became of the rest."""
+    """A machine and its open interfaces; after a step of its life also what it holds, and what became of the rest.
+
+    Attributes:
+        released: What it held, and went by this step.
+    """
 
     machine: Machine
     interfaces: tuple[Interface, ...] = ()
     holdings: tuple[Holding, ...] = ()
     displaced: tuple[Displaced, ...] = ()
+    released: tuple[HeldAddress, ...] = ()
 
 
 class Sight(msgspec.Struct, frozen=True, omit_defaults=True):

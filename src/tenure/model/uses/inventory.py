@@ -118,11 +118,15 @@ class DeleteRange(Asking, frozen=True, kw_only=True):
 class HarvestNetwork(Asking, frozen=True, kw_only=True):
     """Take pre-allocated addresses back as the network's policy says, oldest unseen first; at most `limit`.
 
-    Answers a `Harvested`: what was taken.
+    Answers a `Harvested`: what was taken. A dry run may be of another policy than the network has: `allowed`, `after`
+    (seconds) and `below`, as `Network.harvest`, `harvest_after` and `harvest_below`; None is what it has.
     """
 
     network: str
     limit: int = 256
+    allowed: bool | None = None
+    after: int | None = None
+    below: int | None = None
 
 
 class RenumberSubnet(Asking, frozen=True, kw_only=True):

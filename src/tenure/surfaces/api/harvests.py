@@ -1,7 +1,7 @@
 """Harvesting: taking back what a network gave to machines that were not seen for long."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tenure.model.answers import Gleaned, Harvested
 from tenure.model.uses import HarvestNetwork
 from tenure.surfaces.api.operations import Asked, Noun, answer
-from tenure.surfaces.api.schemas import Input
+from tenure.surfaces.api.schemas import Addresses, Input, Seconds10Years
 
 NOUN = Noun("networks")
 
@@ -18,9 +18,15 @@ _MOST = 10_000
 
 
 class HarvestIn(Input):
-    """How many at most."""
+    """How many at most. Only in a dry run: by which policy, where it is another than the network's.
+
+    `allowed`, `after` and `below` are as `harvest`, `harvest_after` and `harvest_below` of a network.
+    """
 
     limit: Annotated[int, Meta(ge=1, le=_MOST, description="How many addresses at most.", examples=[256])] = 256
+    allowed: bool | None = None
+    after: Seconds10Years | None = None
+    below: Addresses | None = None
 
 
 class HarvestOut(msgspec.Struct):
@@ -49,10 +55,13 @@ _TAKEN = Gleaned("10.0.3.65", "4f1d2c3b4a5968778695", "node-17", datetime.fromis
 async def harvest(asked: Asked) -> Response:
     """Take addresses back as the network's `harvest_after` and `harvest_below` say, now; a dry run shows which.
 
+    It may be tried with another policy before that is switched on: `allowed`, `after` and `below` are for that.
+
     Only what Tenure gave to machines by itself, of machines that are not deployed; never what somebody asked for.
     """
-    limit = 256 if asked.body is None else asked.body.limit
-    reply = await asked.submit(HarvestNetwork(network=asked.path("network"), limit=limit))
+    body = asked.body or HarvestIn()
+    policy: dict[str, Any] = {"allowed": body.allowed, "after": body.after, "below": body.below}
+    reply = await asked.submit(HarvestNetwork(network=asked.path("network"), limit=body.limit, **policy))
     found = reply.answer
     assert isinstance(found, Harvested)
     return answer(HarvestOut(found.taken, found.available, found.wanted), replayed=reply.replayed)

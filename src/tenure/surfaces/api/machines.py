@@ -123,6 +123,7 @@ class MachineAddress(msgspec.Struct, kw_only=True):
     network: str
     name: str | None
     lease: bool
+    static: bool
     claim: str
 
 
@@ -260,6 +261,7 @@ def _address(
         network=networks.get(claim.network, claim.network),
         name=None if held.standing == "shelved" else held.name,  # it is kept, and in no zone
         lease=claim.project == LEASES,
+        static=claim.static,
         claim=claim.id,
     )
 
@@ -287,6 +289,7 @@ SHOWN = MachineOut(
             network="prod",
             name="node-17.prod.example.",
             lease=False,
+            static=False,
             claim="4f1d2c3b4a5968778695",
         )
     ],
