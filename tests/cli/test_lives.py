@@ -173,3 +173,23 @@ def test_what_a_deletion_or_a_resizing_would_take_along(lab: Command) -> None:
     assert "would be deleted" in lab("subnet", "delete", "10.78.0.0/24", "--dry-run")
     assert "10.78.0.0/25" in lab("subnet", "set", "10.78.0.0/24", "--cidr", "10.78.0.0/25", "--dry-run")
     assert lab("subnet", "delete", "10.78.0.0/24") == "Subnet 10.78.0.0/24 is deleted.\n"
+
+
+def test_what_rests_is_told_with_whose_it_was(lab: Command) -> None:
+    lab("network", "create", "rests", "--domain", "rests.example.", "--cooldown", "1h")
+    lab("subnet", "create", "rests", "10.79.0.0/28")
+    for number in (1, 2):
+        lab("machine", "create", f"rest-{number}", "--kind", "instance", "--interface", f"52:54:00:79:00:0{number}")
+    lab("allocate", "rests", "--mac", "52:54:00:79:00:01", "--address", "10.79.0.5", "--handle", "rest")
+    refused = lab.refused(1, "machine", "delete", "rest-1")
+    assert refused == "Machine rest-1 still holds 1: 10.79.0.5; retire it first.\n"
+    lab("move", "10.79.0.5", "--to", "10.79.0.6")
+    lab("move", "10.79.0.6", "--to", "rest-2")
+    (resting,) = lab.json("address", "list", "--network", "rests", "--state", "cooling")
+    assert (resting["ip"], resting["machines"]) == ("10.79.0.5", ["rest-1"])
+    told = lab("subnet", "delete", "10.79.0.0/28", "--dry-run")
+    assert "resting    1      10.79.0.5 " in told
+    lab("release", "rest")
+    lab("subnet", "delete", "10.79.0.0/28")
+    resting = lab.json("address", "list", "--network", "rests", "--state", "cooling")
+    assert {each["ip"] for each in resting} == {"10.79.0.5", "10.79.0.6"}

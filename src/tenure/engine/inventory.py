@@ -130,8 +130,8 @@ def delete_vrf(use: DeleteVrf, draft: Draft) -> Nothing:
     return Nothing()
 
 
-def vacant(what: str, holders: list[str], count: int | None = None) -> None:
-    """Refuse to delete what still holds something.
+def vacant(what: str, holders: list[str], count: int | None = None, advice: str = "") -> None:
+    """Refuse to delete what still holds something; `advice` ends the sentence.
 
     Raises:
         InUse: With the first 20 holders and how many there are.
@@ -140,7 +140,7 @@ def vacant(what: str, holders: list[str], count: int | None = None) -> None:
     if total:
         first = holders[:20]
         named = ", ".join(first) + (" …" if total > len(first) else "")
-        raise InUse(f"{what} still holds {total}: {named}", holders=first, count=total)
+        raise InUse(f"{what} still holds {total}: {named}{advice}", holders=first, count=total)
 
 
 def create_location(use: CreateLocation, draft: Draft) -> Made:

@@ -81,7 +81,9 @@ def delete_machine(use: DeleteMachine, draft: Draft) -> Nothing:
     resolve.matching(machine.revision, draft.asked.if_match)
     holders, count = draft.facts.holders.get(("machine", use.machine, "", ""), ([], 0))
     claimed = draft.facts.claimed.get(machine.id, {})
-    vacant(f"machine {machine.name}", holders or sorted(claimed), max(count, len(claimed)))
+    labels = [label for claim in claimed for label in _labels(draft, draft.facts.claims[claim])]
+    advice = "; release it first" if machine.lifecycle is None else "; retire it first"
+    vacant(f"machine {machine.name}", sorted(labels) or holders or sorted(claimed), max(count, len(labels)), advice)
     for interface in list(draft.facts.ports.get(machine.id, ())):
         _drop(draft, draft.facts.interfaces[interface])
     draft.record(e.MachineDeleted(machine=machine))

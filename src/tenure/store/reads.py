@@ -106,11 +106,15 @@ class Some(NamedTuple):
 
 
 class Affected(NamedTuple):
-    """What is in an extent. `places`: names of the location that it is of, and of those below."""
+    """What is in an extent. `places`: names of the location that it is of, and of those below.
+
+    `resting`: addresses that nobody holds any more and that rest; none of a location.
+    """
 
     addresses: Some
     names: Some
     leases: Some
+    resting: Some
     places: tuple[str, ...]
 
 
@@ -366,7 +370,7 @@ class Reads(Protocol):
         """What a renumbering of a subnet has left, and who of it is written down by hand. Cost: linear in them."""
         ...
 
-    def affected(self, extent: Extent) -> Seen[Affected]:
+    def affected(self, extent: Extent, now: datetime) -> Seen[Affected]:
         """What a change would take away. Cost: linear in it."""
         ...
 

@@ -122,18 +122,23 @@ class MovesContract(StoreFixtures):
             hostname = f"vm-{n}" if n % 2 else None
             held = x.allocation(100 + n, one, f"10.0.0.{n + 4}", hostname=hostname, lease=n == 3)
             site.write(x.given(one, replace(held, standing="shelved") if n == 5 else held))
-        whole = [site.store.reads.affected(each).value for each in (
+        whole = [site.store.reads.affected(each, START).value for each in (
             Extent(subnet=x.SUBNET.id), Extent(network=x.NETWORK.id), Extent(vrf=x.VRF.id)
         )]  # fmt: skip
         assert [(a.addresses.total, a.names.total, a.leases.total) for a in whole] == [(24, 12, 1)] * 3
         assert whole[0].leases.first == ("10.0.0.7",)
         assert whole[0].names.first[:2] == ("vm-1.prod.example.", "vm-3.prod.example.")
+        assert [a.resting.total for a in whole] == [0, 0, 0]
+        last = x.claim(25)
+        site.write(x.taken(x.released(last), x.allocation(125, last, "10.0.0.29"), rest=300))
+        rests = [site.store.reads.affected(Extent(subnet=x.SUBNET.id), START + timedelta(seconds=s)) for s in (299, 300)]
+        assert [seen.value.resting for seen in rests] == [(1, ("10.0.0.29",)), (0, ())]
         ends = (("10.0.0.0", "10.0.0.5"), ("10.0.0.29", "10.0.0.255"))
-        part = site.store.reads.affected(Extent(subnet=x.SUBNET.id, stretches=ends)).value
-        assert part.addresses.first == ("10.0.0.5", "10.0.0.29")
-        assert site.store.reads.affected(Extent(subnet=x.SUBNET.id, stretches=())).value.addresses.total == 0
-        there = site.store.reads.affected(Extent(location=rack.id)).value
-        assert (there.addresses.total, sorted(there.places)) == (5, ["h1", "r1"])
+        part = site.store.reads.affected(Extent(subnet=x.SUBNET.id, stretches=ends), START).value
+        assert (part.addresses.first, part.resting.first) == (("10.0.0.5",), ("10.0.0.29",))
+        assert site.store.reads.affected(Extent(subnet=x.SUBNET.id, stretches=()), START).value.addresses.total == 0
+        there = site.store.reads.affected(Extent(location=rack.id), START).value
+        assert (there.addresses.total, there.resting.total, sorted(there.places)) == (4, 0, ["h1", "r1"])
 
     def test_what_machines_hold_is_by_machine_and_standing(self, site: Scribe) -> None:
         machines = [Machine(x.ident(900 + n), f"m-{n}") for n in range(3)]

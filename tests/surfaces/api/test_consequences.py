@@ -111,7 +111,7 @@ def test_ranges_tell_of_what_is_held_where_they_come_and_go(site: Site, held: li
     body = {"start": "10.0.3.200", "end": "10.0.3.210", "role": "dynamic"}
     made = site.post(f"/v1/subnets/{site.subnet}/ranges", body)["id"]
     assert tried(site, f"/v1/ranges/{made}") == {
-        "consequences": dict.fromkeys(("addresses", "names", "zones", "routes", "leases"), NOTHING),
+        "consequences": dict.fromkeys(("addresses", "names", "zones", "routes", "leases", "resting"), NOTHING),
         "refused": None,
     }
     told = site.ask("PATCH", f"/v1/ranges/{made}?dry_run=true", {"start": "10.0.3.4"}).json()

@@ -1,5 +1,6 @@
 """What a deletion or a resizing would take away, counted."""
 
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -17,14 +18,17 @@ _a, _s, _n, _c = t.allocations.c, t.subnets.c, t.networks.c, t.claims.c
 _network = msgspec.json.Decoder(Network).decode
 
 
-def affected(at: Snapshot, extent: Extent) -> Affected:
-    """The addresses, names and leases in an extent, and the places of it."""
-    inside = _inside(extent)
+def affected(at: Snapshot, extent: Extent, now: datetime) -> Affected:
+    """The addresses, names and leases in an extent, what rests there at `now`, and the places of it."""
+    here = _inside(extent)
+    inside = and_(here, _a.until.is_(None))
+    rests = and_(here, _a.until.is_not(None), _a.cooling_until > r.micros(now))
     named = and_(inside, _a.hostname.is_not(None), _a.standing.is_distinct_from("shelved"))
     return Affected(
         addresses=_some(at, and_(inside, ~_a.lease), _ip),
         names=_some(at, named, _name),
         leases=_some(at, and_(inside, _a.lease), _ip),
+        resting=Some(0, ()) if extent.location else _some(at, rests, _ip),
         places=_places(at, extent.location) if extent.location else (),
     )
 
@@ -54,7 +58,7 @@ def _name(row: Any) -> str | None:
 
 
 def _inside(extent: Extent) -> ColumnElement[bool]:
-    parts: list[ColumnElement[bool]] = [_a.until.is_(None)]
+    parts: list[ColumnElement[bool]] = []
     if extent.vrf:
         parts.append(_a.vrf == extent.vrf)
     if extent.network:

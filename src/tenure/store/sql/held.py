@@ -36,7 +36,9 @@ def listed(asked: Asked, now: datetime) -> Select[Any]:
     query = select(*ALLOCATION).where(_in_state(asked.state, now))
     query = query.where(c.vrf == asked.vrf) if asked.vrf else query
     if asked.network:
-        query = query.where(c.subnet.in_(_subnets(asked.network).where(t.subnets.c.until.is_(None))))
+        subnets = _subnets(asked.network)  # an address rests also after its subnet was deleted
+        still = subnets if asked.state == "cooling" else subnets.where(t.subnets.c.until.is_(None))
+        query = query.where(c.subnet.in_(still))
     if asked.location:
         query = query.join(t.claims, t.claims.c.id == c.claim).where(t.claims.c.host.in_(below(asked.location)))
     return query.where(_matches(asked.q)) if asked.q else query

@@ -72,10 +72,16 @@ def known_addresses(at: Snapshot, allocations: Sequence[Allocation]) -> list[Kno
     for allocation, held in zip(allocations, held_addresses(at, allocations), strict=True):
         claim = claims[allocation.claim]
         interfaces = tuple(ports.get(allocation.id, ()))
-        ids = dict.fromkeys([*(port.machine for port in interfaces), claim.machine])
+        ids = dict.fromkeys([*(port.machine for port in interfaces), *_named(claim, allocation, interfaces)])
         its = tuple(machines[id_] for id_ in ids if id_ in machines)
         found.append(KnownAddress(allocation, claim, held, interfaces, its))
     return found
+
+
+def _named(claim: Claim, allocation: Allocation, interfaces: Sequence[Interface]) -> list[str | None]:
+    """The machine that a claim names, as long as the address is its; what it names after that never had it."""
+    later = allocation.until is not None and (interfaces or claim.until != allocation.until)
+    return [] if later else [claim.machine]
 
 
 def held_by_machine(at: Snapshot, machines: Sequence[str]) -> dict[str, list[KnownAddress]]:

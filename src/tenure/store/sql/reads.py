@@ -355,10 +355,10 @@ class SqlReads:
             total = at.all(select(func.count()).select_from(by_hand.subquery()))[0][0]
             return Seen(Unmoved(count, holdings(at, first), total), at.head)
 
-    def affected(self, extent: Extent) -> Seen[Affected]:
+    def affected(self, extent: Extent, now: datetime) -> Seen[Affected]:
         """What a change would take away."""
         with self._seen() as at:
-            return Seen(affected(at, extent), at.head)
+            return Seen(affected(at, extent, now), at.head)
 
     def leaving(self, location: str) -> Seen[Remaining]:
         """Claims that moved away from a location, or from below it, and whose hand-over still stands."""

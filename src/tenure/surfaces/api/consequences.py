@@ -31,13 +31,14 @@ class SomeOut(msgspec.Struct):
 
 
 class ConsequencesOut(msgspec.Struct):
-    """What would go, or has to go first: held addresses, names, zones, routes (of the fabric) and leases."""
+    """What would go, or has to go first: held addresses, names, zones, routes (of the fabric), leases, and what rests."""
 
     addresses: SomeOut
     names: SomeOut
     zones: SomeOut
     routes: SomeOut
     leases: SomeOut
+    resting: SomeOut
 
 
 class RefusalOut(msgspec.Struct):
@@ -62,6 +63,7 @@ EXAMPLE = TriedOut(
         SomeOut(1, ["3.0.10.in-addr.arpa."]),
         SomeOut(1, ["10.0.3.64/28"]),
         _NONE,
+        SomeOut(1, ["10.0.3.70"]),
     ),
     refused=RefusalOut("in_use", "subnet 10.0.3.0/24 still holds 1: 10.0.3.65"),
 )
@@ -88,13 +90,18 @@ class Loss(msgspec.Struct, kw_only=True):
 
 async def tried(asked: Asked, loss: Loss, refused: RefusalOut | None) -> TriedOut:
     """The answer to a dry run."""
-    seen: Seen[Affected] = await asked.look(lambda reads: reads.affected(loss.extent))
+    seen: Seen[Affected] = await asked.look(lambda reads: reads.affected(loss.extent, asked.backing.clock()))
     zones = await asked.backing.read(_zones, asked.backing.committed.reads, loss)
     routes = await asked.backing.read(_routes, asked.backing.routes, loss, seen.value.places)
     found = seen.value
     return TriedOut(
         consequences=ConsequencesOut(
-            _out(found.addresses), _out(found.names), _listed(zones), _listed(routes), _out(found.leases)
+            _out(found.addresses),
+            _out(found.names),
+            _listed(zones),
+            _listed(routes),
+            _out(found.leases),
+            _out(found.resting),
         ),
         refused=refused,
     )
