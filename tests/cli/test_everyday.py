@@ -68,7 +68,33 @@ def test_who_held_an_address_is_told_after_everything_is_gone(tenure: Command) -
     assert mac in first and mac in last
     assert "in the future" in tenure.refused(2, "history", ip, "--at", "2999-01-01T00:00")
     assert "no vrf 'default'" in tenure.refused(1, "history", ip, "--at", "2001-01-01T00:00")
-    assert "2026-11-24T15:00" in tenure.refused(2, "history", ip, "--at", "2026-11-24")
+    assert "2026-11-24T15:00" in tenure.refused(2, "history", ip, "--at", "noon")
+    for said in ("2h", "1d", "yesterday", "2001-01-01"):
+        assert "no vrf 'default'" in tenure.refused(1, "history", ip, "--at", said)
+    assert tenure.json("history", ip, "--at", "0s")["state"] == "cooling"
+    assert tenure("history", "10.0.200.200") == "Nothing is known of 10.0.200.200.\n"
+
+
+def test_a_history_calls_machines_by_their_names(tenure: Command) -> None:
+    vip = tenure.json("reserve", "prod", "--handle", "float", "--shared")["addresses"][0]["ip"]
+    for number in (1, 2):
+        mac = f"52:54:00:0a:02:0{number}"
+        tenure("machine", "create", f"floats-{number}", "--interface", f"mac={mac},name=eth0,network=prod,boot")
+        tenure("attach", vip, mac)
+    tenure("detach", vip, "52:54:00:0a:02:01")
+    assert "detached (floats-1)" in tenure("history", vip)
+    own = tenure.json("machine", "ready", "floats-1")[0]["machine"]["addresses"][0]["ip"]
+    assert tenure("history", own).splitlines()[1].split("  ")[2:4] == ["floats-1", "floats-1.prod.example."]
+    tenure("move", own, "--to", "floats-2")
+    assert "reassigned, from floats-1" in tenure("history", own)
+    assert "machine:" not in tenure("history", own)
+
+
+def test_a_network_says_what_was_changed(tenure: Command) -> None:
+    tenure("network", "create", "said")
+    assert tenure("network", "set", "said", "--ttl", "10m", "--no-enlist").split() == [
+        *("name", "said", "ttl", "600", "enlist", "no"),
+    ]
 
 
 def test_a_refusal_is_a_sentence_and_a_status(tenure: Command) -> None:

@@ -73,14 +73,18 @@ def show_list(asked: Session, things: Things, columns: Sequence[str], limit: int
     output.listed(columns, things.list(**filters), limit, asked.json)
 
 
-def changed(asked: Session, things: Things, name: str, fields: dict[str, Any]) -> None:
-    """Change a thing, and print it. The API takes DHCP settings as a whole: those that are not named are sent again."""
+def changed(
+    asked: Session, things: Things, name: str, fields: dict[str, Any], *, shown: Sequence[str] | None = None
+) -> None:
+    """Change a thing, and print it: of a thing with many fields those that are `shown`, and those said. The API takes DHCP settings as a whole: those that are not named are sent again."""
     edit = asked.edit
     if "dhcp" in fields:
         known = things.show(name)
         fields["dhcp"] = merged(known["dhcp"], fields["dhcp"])
         edit["if_match"] = edit["if_match"] or known["revision"]
-    made(asked, things.change(name, fields, **edit))
+    now = things.change(name, fields, **edit)
+    few = now if asked.json or shown is None else {each: now[each] for each in dict.fromkeys([*shown, *fields])}
+    made(asked, few)
 
 
 def made(asked: Session, thing: Any) -> None:

@@ -212,7 +212,7 @@ def set_(
     `none` empties --dhcp-lease-time, a DHCP option, --tags or --custom; `--allocate-on none` follows the model again.
     """
     fields = _fields(locals(), leave=("network",))
-    changed(session(ctx), session(ctx).client.networks, network, fields)
+    changed(session(ctx), session(ctx).client.networks, network, fields, shown=("name",))
 
 
 offer_show(app, lambda asked: asked.client.networks, "network", "prod")

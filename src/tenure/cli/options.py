@@ -41,7 +41,11 @@ def then(text: str, *, utc: bool = False) -> str:
 
 
 def _then(text: str) -> str:
-    return then(text, utc=True)
+    """A time as people say it: how long ago (`2h`), `yesterday` at this hour, a day at its beginning, or a moment."""
+    if text == "yesterday" or (text[:1].isdecimal() and text[-1:] in "smhdw"):
+        ago = timedelta(days=1) if text == "yesterday" else timedelta(seconds=seconds(text))
+        return (datetime.now(UTC) - ago).isoformat().replace("+00:00", "Z")
+    return then(f"{text}T00:00" if len(text) == _DATE else text, utc=True)
 
 
 def _lease(text: str) -> int | str:
@@ -60,7 +64,12 @@ Ip = Annotated[str, Argument(metavar="IP", help="An IPv4 or IPv6 address.", show
 NewName = Annotated[str | None, Option("--name", metavar="NAME", help="Its new name.")]
 At = Annotated[
     str | None,
-    Option(metavar="TIME", parser=_then, help="As it was then: 2026-11-24T15:00, UTC.", show_default=False),
+    Option(
+        metavar="TIME",
+        parser=_then,
+        help="As it was then, UTC: 2026-11-24T15:00, a date, 2h ago as 2h, or yesterday.",
+        show_default=False,
+    ),
 ]
 InVrf = Annotated[str | None, Option(metavar="VRF", help="In this vrf; default.")]
 
@@ -101,7 +110,12 @@ CustomOption = Annotated[
 ]
 TagFilter = Annotated[str | None, Option("--tag", metavar="TAG,…", help="Only those with all of these tags.")]
 CustomFilter = Annotated[
-    str | None, Option("--custom", metavar="NAME:VALUE,…", help="Only those with these values of custom fields; in a value, a comma is \\, and a backslash \\\\.")
+    str | None,
+    Option(
+        "--custom",
+        metavar="NAME:VALUE,…",
+        help="Only those with these values of custom fields; in a value, a comma is \\, and a backslash \\\\.",
+    ),
 ]
 
 

@@ -34,7 +34,7 @@ def why(ctx: Context, ip: Ip, vrf: InVrf = None) -> None:
         print(f"It was {move['reason']} at {move['time']}, from {move['giver']}; {move['actor']} asked for it.")
 
 
-@app.command(cls=Remote, epilog=example("tenure history 10.0.3.65", "tenure history 10.0.3.65 --at 2026-11-24T15:00"))
+@app.command(cls=Remote, epilog=example("tenure history 10.0.3.65", "tenure history 10.0.3.65 --at 2h"))
 def history(ctx: Context, ip: Ip, vrf: InVrf = None, at: At = None) -> None:
     """Show what happened to an address, oldest first; or, with --at, who held it then."""
     asked = session(ctx)
@@ -43,8 +43,10 @@ def history(ctx: Context, ip: Ip, vrf: InVrf = None, at: At = None) -> None:
         show_one(asked, addresses.show(ip, vrf=vrf, at=at))
     elif asked.json:
         output.value(list(addresses.history(ip, vrf=vrf)))
+    elif lines := list(timeline.rows(addresses.history(ip, vrf=vrf))):
+        output.table(timeline.COLUMNS, lines)
     else:
-        output.table(timeline.COLUMNS, map(timeline.row, addresses.history(ip, vrf=vrf)))
+        print(f"Nothing is known of {ip}.")
 
 
 @app.command(cls=Remote, epilog=example("tenure find 52-54-00-0A-0B-0C", "tenure find vm-17"))

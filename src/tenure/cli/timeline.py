@@ -1,16 +1,17 @@
 """The time line of an address as people read it: when, what, who, and what they were called."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from tenure.cli import output
 
 COLUMNS: Final = ("time", "what", "who", "name", "mac", "by")
 
+_OWN: Final = "machine:"
+"""How the handles begin of what machines were given by themselves."""
 _SAID: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
     "tenure.address.allocated": lambda data: "leased" if data["allocation"].get("lease") else "given",
     "tenure.address.released": lambda data: _because("released", data.get("reason", "released")),
-    "tenure.address.moved": lambda data: f"{data['reason']}, from {data['giver']['handle']}",
     "tenure.address.restored": lambda data: f"back, was {data['before']}",
     "tenure.address.observed": lambda data: f"seen: {data['observation'].get('mac', 'somebody')}",
     "tenure.address.disputed": lambda data: f"disputed by {(data.get('observed') or {}).get('mac', 'its holder')}",
@@ -22,12 +23,19 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 
 
-def row(event: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the history, for people."""
+def rows(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The lines of a history, for people; who had the address before a line is known from the line before."""
+    before: Mapping[str, Any] = {}
+    for event in events:
+        yield _row(event, before)
+        before = event["holder"] or {}
+
+
+def _row(event: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     holder = event["holder"] or {}
     return {
         "time": event["time"],
-        "what": _what(event),
+        "what": _what(event, before),
         "who": who(holder),
         "name": holder.get("name"),
         "mac": holder.get("macs"),
@@ -36,13 +44,24 @@ def row(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def who(holder: Mapping[str, Any]) -> str:
-    """Who holds an address: by handle, with machines and host where they are known."""
+    """Who holds an address: by handle, with machines and host where they are known.
+
+    What a machine was given by itself has a handle that nobody gave: there the machine says more.
+    """
     places = [*holder.get("machines", ()), *filter(None, [holder.get("host")])]
     more = " at ".join(output.text(place) for place in places)
-    return f"{holder['handle']} ({more})" if more else str(holder.get("handle", ""))
+    handle = str(holder.get("handle", ""))
+    if more and handle.startswith(_OWN):
+        return more
+    return f"{handle} ({more})" if more else handle
 
 
-def _what(event: Mapping[str, Any]) -> str:
+def _what(event: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    if event["kind"] == "tenure.address.moved":
+        return f"{event['data']['reason']}, from {who(before) or event['data']['giver']['handle']}"
+    if event["kind"] == "tenure.address.detached":
+        gone = [name for name in before.get("machines", ()) if name not in (event["holder"] or {}).get("machines", ())]
+        return f"detached ({output.text(gone)})" if gone else "detached"
     said = _SAID.get(event["kind"])
     if said is not None:
         return said(event["data"])
