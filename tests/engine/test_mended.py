@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from tenure.errors import Conflict, Exhausted, StaleRevision
+from tenure.errors import AlreadyAllocated, Conflict, Exhausted, StaleRevision
 from tenure.model import uses as u
 from tenure.model.answers import Holding
+from tenure.model.holding import ClaimRequest
 from tenure.model.leases import Client, Place
 from tests.engine.lives import STEPS, holds, kinds, lan, mac, machine, ready, reserve, step
 from tests.engine.world import World
@@ -368,3 +369,15 @@ def test_an_address_that_a_person_put_into_a_machines_own_claim_is_not_harvested
     world.wait(7200)
     world.do(u.Lapse())
     assert "10.0.0.7" in holds(world)
+
+
+def test_what_was_taken_back_with_a_refusal_leaves_no_rest() -> None:
+    world = lan(cooldown=60)
+    use = ClaimRequest(network="prod", address="10.0.0.3", during_cooldown=True)
+    kept = world.claim(address="10.0.0.3")
+    world.release(kept)
+    tried = u.Together(uses=(u.ClaimAddresses(request=use, handle="a"), u.ClaimAddresses(request=use, handle="b")))
+    both = u.Together(uses=(tried, u.ClaimAddresses(request=use, handle="c")))
+    with pytest.raises(AlreadyAllocated):
+        world.do(both)
+    assert world.do(u.ClaimAddresses(request=use, handle="c")).addresses[0].ip == "10.0.0.3"

@@ -227,8 +227,8 @@ class Facts:
         def undo() -> None:
             if indexed:
                 _replace(self, table, row, old)
-            if rest is not None:
-                self.rests[rest.vrf, rest.ip] = rest
+            if table == "allocations":
+                _set_back(self.rests, (row.vrf, row.ip), rest)
             if before is None:
                 del self.net[table, key]
             else:
@@ -242,6 +242,13 @@ class Facts:
         if table == "observations":
             return self.observations.get((key[0], key[1]))
         return getattr(self, table).get(key[0])
+
+
+def _set_back(known: dict[Any, Any], key: Any, before: Any) -> None:
+    if before is None:
+        known.pop(key, None)
+    else:
+        known[key] = before
 
 
 def _absent(known: dict[Any, Any], keys: Iterable[Any]) -> None:

@@ -17,10 +17,11 @@ from tenure.engine.enlist import enlist
 from tenure.engine.holdings import DECLINED_REST
 from tenure.engine.links import Link, link_of, one_link, served
 from tenure.engine.observe import declined
-from tenure.engine.placing import name_holder, rests_from
+from tenure.engine.placing import name_holder
 from tenure.engine.reach import draining
 from tenure.engine.reassign import follow_name
 from tenure.engine.resolve import is_hostname
+from tenure.engine.rests import rests_from
 from tenure.engine.space import Space
 from tenure.errors import TenureError
 from tenure.model import events as e

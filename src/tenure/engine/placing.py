@@ -1,7 +1,6 @@
 """One address for a claim: which subnet, which block, which address; and the refusals when there is none."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 import msgspec
@@ -12,6 +11,7 @@ from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
 from tenure.engine.reach import barrier, near
 from tenure.engine.resolve import is_hostname
+from tenure.engine.rests import promised_before, rests_for, rests_from
 from tenure.engine.rooms import Offered
 from tenure.engine.slaac import EUI64_LENGTH, eui64
 from tenure.engine.space import Space
@@ -20,7 +20,7 @@ from tenure.engine.strategies import STRATEGIES, View, Wish
 from tenure.errors import AlreadyAllocated, Conflict, Exhausted, InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network
-from tenure.model.holding import MACHINES, Allocation, Attachment, Claim, ClaimRequest
+from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.placement import ROOT, Look
 from tenure.model.policy import Standing, reach_of
 from tenure.net.addresses import number_of, text_of, version_of
@@ -96,7 +96,7 @@ def record_address(
         standing=stand.standing,
         behind=stand.behind,
     )
-    until, to = _promised_before(draft, claim, space.subnet.vrf, ip)
+    until, to = promised_before(draft, claim, space.subnet.vrf, ip)
     if until is not None:
         allocation = msgspec.structs.replace(allocation, waits_until=until, waits_for=to)
     adopt(draft, claim, space, number)
@@ -113,33 +113,6 @@ def record_address(
             opens=opens,
         )
     )
-
-
-def _promised_before(draft: Draft, claim: Claim, vrf: str, ip: str) -> tuple[datetime | None, str | None]:
-    """Until when a resting address was promised to others than the claim's interface, and to which (see `Promise`)."""
-    rest = draft.facts.rests.get((vrf, ip))
-    if rest is None or rest.cooling_until is None:
-        return None, None
-    made = [] if rest.waits_until is None else [(rest.waits_until, rest.waits_for)]
-    if rest.held_until is not None:
-        until = rest.held_until + timedelta(seconds=draft.moment.clock_margin)
-        made.append((until, draft.facts.claims[rest.claim].interface))
-    to = {user for _, user in made if user is None or user != claim.interface}
-    latest = max((min(until, rest.cooling_until) for until, user in made if user in to), default=draft.moment.now)
-    if latest <= draft.moment.now:
-        return None, None
-    return latest, to.pop() if len(to) == 1 else None
-
-
-def _was_its_own(draft: Draft, claim: Claim, rest: Allocation) -> bool:
-    """Whether a closed allocation was used by the claim's interface."""
-    return claim.interface is not None and draft.facts.claims[rest.claim].interface == claim.interface
-
-
-def rests_from(draft: Draft, allocation: Allocation) -> bool:
-    """Whether a closed allocation is the last that its address had, so that its rest is this one's and no later."""
-    rest = draft.facts.rests.get((allocation.vrf, allocation.ip))
-    return rest is not None and rest.id == allocation.id
 
 
 def name_for(draft: Draft, claim: Claim) -> str | None:
@@ -324,13 +297,15 @@ def named(draft: Draft, claim: Claim, address: str, pointer: str = "/address") -
     may_be_there(draft, claim, space, number, pointer)
     _not_draining(space, pointer)
     if space.is_used(number):
-        raise AlreadyAllocated(f"{address} belongs to another handle", address=address, pointer=pointer)
+        raise AlreadyAllocated(
+            f"{address} belongs to {_holder(draft, space, address)}", address=address, pointer=pointer
+        )
     if number in space.closed:
         raise Conflict(f"{address} {_kept_for(space, number)}", address=address, pointer=pointer)
     if number in space.strangers:
         _no_stranger(draft, claim, address, space, pointer)
     resting = space.resting.get(number)
-    if resting is not None and not request.during_cooldown and not _rests_for(draft, claim, space, address):
+    if resting is not None and not request.during_cooldown and not rests_for(draft, claim, space, address):
         until = resting.isoformat(timespec="seconds").replace("+00:00", "Z")
         raise Conflict(
             f"{address} rests until {until}; during_cooldown takes it all the same",
@@ -338,12 +313,6 @@ def named(draft: Draft, claim: Claim, address: str, pointer: str = "/address") -
             cooling_until=resting.isoformat(),
         )
     return space, number, placed(claim, space, number)
-
-
-def _rests_for(draft: Draft, claim: Claim, space: Space, address: str) -> bool:
-    """Whether an address rests because this machine had it, which is deployed with it again."""
-    rest = draft.facts.rests.get((space.subnet.vrf, address))
-    return claim.project == MACHINES and rest is not None and _was_its_own(draft, claim, rest)
 
 
 def _no_stranger(draft: Draft, claim: Claim, address: str, space: Space, pointer: str) -> None:
@@ -464,12 +433,26 @@ def placed(claim: Claim, space: Space, number: int, strategy: str = "explicit") 
     return Why(strategy, block.text, title)
 
 
+def _holder(draft: Draft, space: Space, address: str) -> str:
+    """Who holds an address, for a person."""
+    held = draft.facts.addresses.get((space.subnet.vrf, address))
+    if held is None:
+        return "another handle"
+    claim = draft.facts.claims[held.claim]
+    machine = None if claim.machine is None else draft.facts.machines.get(claim.machine)
+    return f"claim {claim.handle!r}" if machine is None else f"machine {machine.name}"
+
+
 def _exhausted(draft: Draft, claim: Claim, network: Network, version: int, spaces: Iterable[Space]) -> Exhausted:
     elsewhere = sum(s.available for s in draft.state.rooms.all(network.id, version))
     host = "no host" if claim.host is None else draft.state.locations[claim.host].name
     there = "" if claim.host is None else f" for {host}"
     if not draft.state.families[network.id, version]:
         barrier = f"it has no IPv{version} subnet"
+    elif not elsewhere and claim.request.count > 1:
+        mine = draft.facts.held.get(claim.id, {}).values()
+        there_are = sum(version_of(a.ip) == version for a in mine)
+        barrier = f"{there_are} are available, not {claim.request.count}"
     elif not elsewhere:
         barrier = "all its addresses are in use, reserved or resting"
     elif any(True for _ in spaces):
