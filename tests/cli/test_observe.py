@@ -38,12 +38,24 @@ def test_standard_input_is_a_scan_and_conflicts_name_both(tenure: Command, link:
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].split("  ")[0] == "ip"
-    assert lines[1].split() == ["10.9.0.5", STRANGER, "conflict", "seen-5", HOLDER]
+    assert lines[1].split() == ["10.9.0.5", STRANGER, "conflict", "-", "seen-5", HOLDER]
     assert lines[2].split()[:3] == ["10.9.0.9", STRANGER, "stranger"]
     assert lines[3] == "2 seen: 1 conflict, 1 stranger."
+    assert f"Disputed: {STRANGER} was seen there, first " in tenure("address", "show", "10.9.0.5")
     refused = tenure.refused(1, "reserve", link, "--address", "10.9.0.9")
     assert STRANGER in refused
     assert "10.9.0.9" in tenure("address", "list", "--network", link, "--state", "observed")
+    found = tenure.json("find", STRANGER)
+    assert {each["label"] for each in found if each["kind"] == "observation"} == {"10.9.0.5", "10.9.0.9"}
+
+
+def test_who_is_still_there_is_told_again(tenure: Command, link: str) -> None:
+    scan = f"10.9.0.5\t{STRANGER}\tQEMU\n10.9.0.8\t{STRANGER}\tQEMU\n10.9.0.1\t{STRANGER}\tQEMU\n"
+    tenure.tried("observe", "-", stdin=scan)
+    again = json.loads(tenure.tried("observe", "-", "--json", stdin=scan).stdout)
+    assert [each["outcome"] for each in again] == ["conflict", "stranger", "known"]
+    assert [each["since"] is None for each in again] == [False, False, True]
+    assert again[0]["holder"]["machines"] == ["seen-5"]
 
 
 def test_what_is_no_scan_is_refused(tenure: Command, tmp_path: Path) -> None:
@@ -72,7 +84,7 @@ def test_the_neighbour_table_of_this_machine_is_read(tenure: Command, link: str,
     assert [(each["dst"], each["lladdr"]) for each in json.loads(table)] == [("10.9.0.5", HOLDER)]
     done = tenure.tried("observe", "-", "--all", stdin=table)
     assert "10.9.0.5" in done.stdout
-    assert done.stdout.endswith("1 seen: 1 holder.\n") or done.stdout.endswith("1 seen: 1 known.\n"), done.stdout
+    assert done.stdout.endswith("1 seen: 1 holder.\n"), done.stdout
     assert isinstance(tenure.json("observe", "--dry-run"), list)
     assert "neighbour table cannot be read" in tenure.refused(1, "observe", "--dev", "none-such")
 

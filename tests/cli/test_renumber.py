@@ -28,7 +28,7 @@ def subnets(tenure: Command) -> tuple[str, str]:
 
 def test_a_subnet_is_renumbered_to_its_end(tenure: Command, subnets: tuple[str, str]) -> None:
     first, second = subnets
-    assert tenure("renumber", first) == f"{first} is not being renumbered; 3 addresses left there.\n"
+    assert tenure("renumber", first) == f"{first} is not being renumbered; it holds 3 addresses.\n"
     tried = tenure("renumber", first, "--to", second, "--dry-run")
     assert tried == f"{first} is going to {second}: 0 addresses moved, 3 left.\nA dry run: nothing was changed.\n"
     over = tenure.json("renumber", first, "--to", second)
@@ -39,8 +39,15 @@ def test_a_subnet_is_renumbered_to_its_end(tenure: Command, subnets: tuple[str, 
 def test_what_was_written_by_hand_stays_and_is_shown(tenure: Command, subnets: tuple[str, str]) -> None:
     first, second = subnets
     tenure("claim", "set", f"{first}-0", "--static")
-    over = tenure("renumber", first, "--to", second)
-    assert f"{first} is not being renumbered; 1 address left there.\n" in over
+    tenure(
+        "subnet", "set", first, "--gateway", first.replace("0/28", "13"), "--dns-servers", first.replace("0/28", "14")
+    )
+    done = tenure.tried("renumber", first, "--to", second)
+    over = done.stdout
+    assert f"{second} has no DNS servers; {first} has {first.replace('0/28', '14')}.\n" in done.stderr
+    assert f"{second} has no gateway; {first} has " in done.stderr
+    assert f"{first}: done: 2 addresses moved, 1 left.\n" in over
+    assert f"tenure subnet drain {first} --off lets it be used again.\n" in over
     assert f"{first}-0" in over
     assert "1 claim stays, for it was written down by hand; --static-acknowledged moves it too." in over
     assert tenure.json("renumber", first, "--to", second, "--static-acknowledged")["left"] == 0

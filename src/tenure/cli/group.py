@@ -76,7 +76,10 @@ def show_list(asked: Session, things: Things, columns: Sequence[str], limit: int
 def changed(
     asked: Session, things: Things, name: str, fields: dict[str, Any], *, shown: Sequence[str] | None = None
 ) -> None:
-    """Change a thing, and print it: of a thing with many fields those that are `shown`, and those said. The API takes DHCP settings as a whole: those that are not named are sent again."""
+    """Change a thing, and print it: of a thing with many fields those that are `shown`, and those said.
+
+    The API takes DHCP settings as a whole: those that are not named are sent again.
+    """
     edit = asked.edit
     if "dhcp" in fields:
         known = things.show(name)

@@ -20,7 +20,7 @@ app = Typer()
 _PIECE: Final = 1000
 _NOTES: Final = 20
 _LARGEST: Final = 256 * 2**20
-_COLUMNS: Final = ("ip", "mac", "outcome", "held by", "its mac")
+_COLUMNS: Final = ("ip", "mac", "outcome", "since", "held by", "its mac")
 _ORDER: Final = ("conflict", "stranger", "elsewhere", "holder", "known")
 """What needs somebody first."""
 
@@ -53,6 +53,9 @@ def observe(
     Without a file it reads this machine's neighbour table, which needs no
     privileges. A stranger's address is given to nobody while it is seen, and
     for a day after; a conflict is an address that two use, one of whom holds it.
+    Both are told as long as they are seen; `since` says when that began, new ones
+    have none. With --all also: holder, who is where it belongs; known, a gateway,
+    a DNS server or an edge of a subnet. elsewhere is in no subnet of Tenure's.
     """
     from tenure.exchange import scans
 

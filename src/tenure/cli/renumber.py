@@ -66,6 +66,8 @@ def renumber(
     fields = {"wave": wave, "lease_time": lease_time, "static_acknowledged": static_acknowledged or None}
     said = {name: value for name, value in fields.items() if value is not None}
     begun = asked.client.subnets.renumber(subnet, to, said, **asked.edit)
+    if not asked.json:
+        _warn(asked, subnet, to)
     if begin or asked.dry_run:
         _show(asked, begun)
     else:
@@ -91,26 +93,41 @@ def _follow(asked: Session, begun: Renumbering) -> None:
                 moved = max(moved, now["moved"])
     except KeyboardInterrupt:
         print(f"It goes on; tenure renumber {begun['cidr']} shows how far it is, --stop stops it.", file=sys.stderr)
-    _show(asked, now)
+    _show(asked, now, over=max(moved, begun["moved"] + begun["left"] - now["left"]) if now["state"] == "none" else None)
 
 
-def _show(asked: Session, now: Renumbering) -> None:
+def _warn(asked: Session, subnet: str, to: str) -> None:
+    """Say what machines had and will lose: the other subnet does not have it."""
+    source, target = asked.client.subnets.show(subnet), asked.client.subnets.show(to)
+    for field, what in (("dns_servers", "DNS servers"), ("gateway", "gateway")):
+        if source[field] and not target[field]:
+            print(
+                f"{target['cidr']} has no {what}; {source['cidr']} has {output.text(source[field])}.", file=sys.stderr
+            )
+
+
+def _show(asked: Session, now: Renumbering, over: int | None = None) -> None:
+    """Print how far it is; `over`: it was followed to its end, and so many addresses moved."""
     if asked.json:
         output.value(now)
         return
-    print(_said(now))
+    print(_said(now) if over is None else f"{now['cidr']}: done: {_addresses(over)} moved, {now['left']} left.")
+    if now["reason"]:
+        print(now["reason"])
     if now["stuck"]:
         output.table(_COLUMNS, map(c.row, now["stuck"]))
         count = now["stuck_count"]
         stay = "claim stays, for it was" if count == 1 else "claims stay, for they were"
         print(f"{count} {stay} written down by hand; --static-acknowledged moves {'it' if count == 1 else 'them'} too.")
+    if over is not None:
+        print(f"The subnet is draining; tenure subnet drain {now['cidr']} --off lets it be used again.")
     if asked.dry_run:
         print("A dry run: nothing was changed.")
 
 
 def _said(now: Mapping[str, Any]) -> str:
     if now["state"] == "none":
-        return f"{now['cidr']} is not being renumbered; {_addresses(now['left'])} left there."
+        return f"{now['cidr']} is not being renumbered; it holds {_addresses(now['left'])}."
     how = "stopped on its way" if now["state"] == "stopped" else "going"
     return f"{now['cidr']} is {how} to {now['to']}: {_addresses(now['moved'])} moved, {now['left']} left."
 

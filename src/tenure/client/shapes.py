@@ -80,6 +80,7 @@ class Renumbering(TypedDict):
     left: int
     stuck: list[Claim]
     stuck_count: int
+    reason: str | None
 
 
 class Event(TypedDict):

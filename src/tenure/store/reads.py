@@ -354,6 +354,10 @@ class Reads(Protocol):
         """
         ...
 
+    def sighted(self, vrf: str, ips: Sequence[str], now: datetime) -> Seen[list[Observation]]:
+        """What was seen on these addresses of a vrf, if that is not too old at `now`; in no order."""
+        ...
+
     def observation(self, vrf: str, ip: str, now: datetime) -> Seen[SeenAddress | None]:
         """What was seen on an address, if that is not too old at `now`."""
         ...

@@ -16,6 +16,7 @@ from tenure.model.dnsdata import Zone, ZoneChange
 from tenure.model.events import Entry
 from tenure.model.holding import Allocation
 from tenure.model.machines import Machine
+from tenure.model.observed import Observation
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.net.addresses import parse_address, parse_prefix
@@ -313,6 +314,18 @@ class SqlReads:
                 few = c.address.in_(asked[first : first + _AT_ONCE])
                 rows = at.all(select(*ALLOCATION).where(c.vrf == vrf, few, c.until.is_(None)))
                 found += known_addresses(at, [r.allocation_of(row) for row in rows])
+            return Seen(found, at.head)
+
+    def sighted(self, vrf: str, ips: Sequence[str], now: datetime) -> Seen[list[Observation]]:
+        """What was seen on these addresses, if that is not too old."""
+        c = t.observations.c
+        asked = [r.packed(str(parse_address(ip))) for ip in ips]
+        found: list[Observation] = []
+        with self._seen() as at:
+            for first in range(0, len(asked), _AT_ONCE):
+                few = c.address.in_(asked[first : first + _AT_ONCE])
+                rows = at.all(held.seen(now).where(c.vrf == vrf, few))
+                found += [each.observation for each in held.seen_of(rows)]
             return Seen(found, at.head)
 
     def address_at(self, vrf: str, ip: str, when: datetime) -> Seen[KnownAddress | None]:

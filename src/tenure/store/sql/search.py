@@ -92,7 +92,20 @@ def _addresses(at: Snapshot, query: Select[Any], limit: int) -> list[Found]:
 
 
 def _with_mac(at: Snapshot, mac: str, limit: int) -> list[Found]:
-    """The interface, its machine, and its addresses."""
+    """The interface, its machine, and its addresses; and where it was seen, at most a day before the last entry."""
+    return [*_worn_by(at, mac, limit), *_seen_with(at, mac, limit)][:limit]
+
+
+def _seen_with(at: Snapshot, mac: str, limit: int) -> list[Found]:
+    if at.head.time is None:
+        return []
+    c = t.observations.c
+    seen = select(c.address).where(c.mac == mac, c.until > r.micros(at.head.time)).order_by(c.vrf, c.address)
+    ips = [r.text_of(bytes(row[0])) for row in at.all(seen.limit(limit))]
+    return [Found("observation", ip, ip) for ip in ips]
+
+
+def _worn_by(at: Snapshot, mac: str, limit: int) -> list[Found]:
     i, m, x, a = t.interfaces.c, t.machines.c, t.attachments.c, t.allocations.c
     row = at.first(select(i.id, i.machine).where(i.until.is_(None), i.mac == mac))
     if row is None:

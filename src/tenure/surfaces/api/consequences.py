@@ -31,7 +31,7 @@ class SomeOut(msgspec.Struct):
 
 
 class ConsequencesOut(msgspec.Struct):
-    """What would go, or has to go first: held addresses, names, zones, routes (of the fabric), leases, and what rests."""
+    """What would go, or has to go first: held addresses, names, zones, routes (of the fabric), leases, resting ones."""
 
     addresses: SomeOut
     names: SomeOut

@@ -1,6 +1,7 @@
 """Observations: what a scanner, a switch or a person saw in use."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Annotated, Literal
 
 import msgspec
@@ -8,6 +9,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from tenure.model.answers import Observed, Sight
+from tenure.model.observed import Observation
 from tenure.model.uses import ObserveAddresses, Sighting
 from tenure.net.addresses import parse_address
 from tenure.net.identifiers import parse_mac
@@ -63,7 +65,9 @@ class SightOut(msgspec.Struct):
     """What came of one sighting.
 
     `stranger`: nobody holds it, and it is given to nobody while it is seen. `holder`: who uses it holds it.
-    `conflict`: somebody else holds it, `holder`. `known`: it was known already. `elsewhere`: it is in no subnet.
+    `conflict`: somebody else holds it, `holder`. `known`: it is a gateway, a DNS server or an edge of its subnet, where
+    somebody is expected. `elsewhere`: it is in no subnet. `since`: when a stranger or a conflict that was known already
+    was first seen; null: it is new, and was recorded now.
     """
 
     ip: str
@@ -72,6 +76,7 @@ class SightOut(msgspec.Struct):
     outcome: Outcome
     claim: str | None
     holder: HolderOut | None = None
+    since: datetime | None = None
 
 
 class ObservedOut(msgspec.Struct):
@@ -105,7 +110,8 @@ async def observe(asked: Asked) -> Response:
     """Report up to 10,000 addresses in use; each is answered in order.
 
     What nobody holds is avoided for a day after it was last seen; `GET /v1/addresses?state=observed` lists it.
-    Sightings of the holder are no news, those of somebody else on a held address are a conflict with both parties.
+    Sightings of the holder are no news, those of somebody else on a held address are a conflict with both parties. Who
+    was reported already, and is still there, is told again, with `since`.
     """
     sightings = [_sighting(each, f"/{place}") for place, each in enumerate(asked.body)]
     sights: list[Sight] = []
@@ -116,13 +122,35 @@ async def observe(asked: Asked) -> Response:
         assert isinstance(reply.answer, Observed)
         sights += reply.answer.sights
         replayed = replayed or reply.replayed
+    known = await _known_before(asked, sights)
+    sights = [_still(sight, known) for sight in sights]
     holders = await _holders(asked, sights)
-    return answer(ObservedOut(_shown(sightings, sights, holders)), replayed=replayed)
+    return answer(ObservedOut(_shown(sightings, sights, holders, known)), replayed=replayed)
 
 
 def _sighting(each: SightingIn, where: str) -> Sighting:
     mac = None if each.mac is None else parse_mac(each.mac, where + "/mac")
     return Sighting(str(parse_address(each.ip, where + "/ip")), mac, each.source)
+
+
+async def _known_before(asked: Asked, sights: Iterable[Sight]) -> dict[str, Observation]:
+    """What was known already of addresses on which nothing new was seen."""
+    again = {sight.ip for sight in sights if sight.outcome == "known"}
+    if not again:
+        return {}
+    seen = await asked.look(_sighted, asked.query.vrf, sorted(again), asked.backing.clock())
+    return {each.ip: each for each in seen.value}
+
+
+def _sighted(reads: Reads, vrf: str, ips: Sequence[str], now: datetime) -> Seen[list[Observation]]:
+    return reads.sighted(id_named(reads.vrf(vrf), "vrf", vrf), ips, now)
+
+
+def _still(sight: Sight, known: dict[str, Observation]) -> Sight:
+    """A sighting that was no news, called by what it is."""
+    if sight.outcome != "known" or sight.ip not in known:
+        return sight
+    return Sight(sight.ip, "stranger" if sight.claim is None else "conflict", sight.claim)
 
 
 async def _holders(asked: Asked, sights: Iterable[Sight]) -> dict[str, HolderOut]:
@@ -148,7 +176,9 @@ def _holder(known: KnownAddress) -> HolderOut:
     )
 
 
-def _shown(sightings: Iterable[Sighting], sights: Iterable[Sight], holders: dict[str, HolderOut]) -> list[SightOut]:
+def _shown(
+    sightings: Iterable[Sighting], sights: Iterable[Sight], holders: dict[str, HolderOut], known: dict[str, Observation]
+) -> list[SightOut]:
     return [
         SightOut(
             each.ip,
@@ -157,6 +187,7 @@ def _shown(sightings: Iterable[Sighting], sights: Iterable[Sight], holders: dict
             sight.outcome,  # type: ignore[arg-type]
             sight.claim,
             holders.get(sight.ip) if sight.outcome == "conflict" else None,
+            known[sight.ip].since if sight.ip in known and sight.outcome in ("conflict", "stranger") else None,
         )
         for each, sight in zip(sightings, sights, strict=True)
     ]

@@ -23,7 +23,11 @@ _PATHS = {
     "token": "/v1/tokens/",
 }
 
-_BY_LABEL = {"address": "/v1/addresses?q=", "interface": "/v1/search?q="}
+_BY_LABEL = {
+    "address": "/v1/addresses?q=",
+    "observation": "/v1/addresses?state=observed&q=",
+    "interface": "/v1/search?q=",
+}
 """Where to look for what has no path by its id: an address may be held in several vrfs."""
 
 
