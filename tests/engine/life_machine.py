@@ -14,7 +14,7 @@ from tenure.engine.fingerprint import fingerprint
 from tenure.engine.state import State
 from tenure.errors import TenureError
 from tenure.model import uses as u
-from tenure.model.holding import Allocation, Claim, ClaimRequest
+from tenure.model.holding import LEASES, Allocation, Claim, ClaimRequest
 from tenure.model.leases import Client, Place
 from tenure.model.uses import NewInterface
 from tenure.net.addresses import number_of
@@ -89,6 +89,22 @@ class Life(RuleBasedStateMachine):
             how["on_override"] = None
         self._try(u.DeployMachine(machine=name, **how))
 
+    @rule(name=machines)
+    def goes_to_work(self, name: str) -> None:
+        """What mostly happens to a machine."""
+        self._try(u.ReadyMachine(machine=name))
+        self._try(u.DeployMachine(machine=name))
+        self.discover(MACS[name], take=True)
+
+    @rule(name=machines)
+    def is_written_by_hand(self, name: str) -> None:
+        """What it was given is in its configuration."""
+        self._try(u.ReadyMachine(machine=name))
+        ids = {machine.id for machine in self.world.tables.all("machines") if machine.name == name}
+        for claim in self.world.tables.open("claims"):
+            if claim.machine in ids and claim.project != LEASES:
+                self._try(u.ChangeClaim(claim=claim.id, changes={"static": True}))
+
     @rule(name=machines, luck=st.integers(0, 9))
     def retire(self, name: str, luck: int) -> None:
         if not luck:
@@ -129,7 +145,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(at=st.integers(0, 20), static=st.booleans(), harvest=some_harvest)
     def say_of_a_claim(self, at: int, static: bool, harvest: str) -> None:
-        claims = self.world.tables.open("claims")
+        claims = [claim for claim in self.world.tables.open("claims") if claim.project != LEASES]
         if claims:
             claim = claims[at % len(claims)]
             self._try(u.ChangeClaim(claim=claim.id, changes={"static": static, "harvest": harvest}))
@@ -163,9 +179,13 @@ class Life(RuleBasedStateMachine):
                 u.LeaseCommit(client=Client(mac=mac), place=LINK, address=offered.lease.address, form="selecting")
             )
 
-    @rule(mac=st.sampled_from([*MACS.values(), *STRANGERS]), ip=st.sampled_from(ADDRESSES), form=st.integers(0, 4))
-    def says(self, mac: str, ip: str, form: int) -> None:
-        client, address = Client(mac=mac), number_of(ip)
+    @rule(
+        mac=st.sampled_from([*MACS.values(), *STRANGERS]),
+        ip=st.none() | st.sampled_from(ADDRESSES),
+        form=st.integers(0, 4),
+    )
+    def says(self, mac: str, ip: str | None, form: int) -> None:
+        client, address = Client(mac=mac), number_of(ip or self._used_by(mac))
         if form == 0:
             self._by_itself(u.LeaseRelease(client=client, place=LINK, address=address))
         elif form == 1:
@@ -211,6 +231,13 @@ class Life(RuleBasedStateMachine):
         """One of the addresses that are held, or one that is not."""
         held = [a.ip for a in self.world.tables.open("allocations")]
         return str(held[at % len(held)]) if held else ADDRESSES[0]
+
+    def _used_by(self, mac: str) -> str:
+        """An IPv4 address of an interface, or one that it has not."""
+        ports = {port.id for port in self.world.tables.all("interfaces") if port.mac == mac}
+        worn = {x.allocation for x in self.world.tables.open("attachments") if x.interface in ports}
+        mine = [a.ip for a in self.world.tables.open("allocations") if a.id in worn and ":" not in a.ip]
+        return str(mine[0]) if mine else ADDRESSES[0]
 
     def _by_itself(self, use: u.Use) -> Any:
         """Something happens that no person asked for."""

@@ -96,7 +96,7 @@ def test_a_planted_fault_is_caught(
 ) -> None:
     plant(monkeypatch)
     quick = settings(
-        max_examples=300,
+        max_examples=600,
         stateful_step_count=60,
         deadline=None,
         phases=[Phase.generate],
@@ -111,6 +111,7 @@ class Harvested(Life):
     """A network that would have everything back."""
 
     fixed: ClassVar[dict[str, object]] = {
+        "address_mode": "dhcp",
         "allocate_on": "commission",
         "harvest": True,
         "harvest_after": 3600,

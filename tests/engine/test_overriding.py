@@ -78,7 +78,7 @@ def test_only_one_family_replaced_leaves_the_other() -> None:
         ({"address": "10.0.0.300"}, InvalidValue, "10.0.0.300"),
         ({"address": "10.0.0.0"}, Conflict, "edge"),
         ({"address": "192.0.2.7"}, InvalidValue, "not in any subnet"),
-        ({"address": SECOND}, Conflict, "another handle"),
+        ({"address": SECOND}, Conflict, "belongs to"),
         ({"reservation": "theirs"}, Conflict, "no reservation"),
         ({"reservation": "apart"}, Conflict, "plugged into network prod"),
     ],

@@ -405,8 +405,8 @@ def _override(draft: Draft, override: Override, host: str | None) -> tuple[Displ
             host=host,
             address=override.address,
             reservation=override.reservation,
-            on_override=override.on_override,
-            static_acknowledged=override.static_acknowledged,
+            on_override=override.use.on_override,
+            static_acknowledged=override.use.static_acknowledged,
         ).displaced
     except TenureError as error:
         raise _blamed(draft, error, override.interface, override.network) from error

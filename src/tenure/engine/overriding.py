@@ -10,7 +10,6 @@ from tenure.errors import Conflict, InvalidValue
 from tenure.model.addressing import Network
 from tenure.model.holding import MACHINES, Claim
 from tenure.model.machines import Interface, Machine
-from tenure.model.policy import OnOverride
 from tenure.model.uses import DeployMachine
 from tenure.net.addresses import version_of
 
@@ -20,17 +19,16 @@ class Override(NamedTuple):
 
     Attributes:
         reservation: Id of an open claim. address: Canonical text. One of the two.
-        static_acknowledged: Somebody will change what was written by hand into the machine.
         suffices: Whether it brings an address of each family that the network has, so that no other is needed.
+        use: The deployment, which says what becomes of what the interface has.
     """
 
     interface: Interface
     network: Network
     reservation: str | None
     address: str | None
-    on_override: OnOverride | None
     suffices: bool
-    static_acknowledged: bool = False
+    use: DeployMachine
 
     @property
     def handle(self) -> str:
@@ -58,7 +56,7 @@ def wanted_override(draft: Draft, use: DeployMachine, interface: Interface | Non
         address = resolve.host_address(use.address, "/address")
         network = _plugged(draft, interface)
         brings = {version_of(address)}
-        return _override(draft, use, interface, network, None, address, brings)
+        return Override(interface, network, None, address, _suffices(draft, network, brings), use)
     claim = reservation_named(draft, str(use.reservation), use.project)
     network = draft.state.networks[claim.network]
     if interface.network not in (None, network.id):
@@ -68,20 +66,7 @@ def wanted_override(draft: Draft, use: DeployMachine, interface: Interface | Non
             pointer="/from",
         )
     brings = {version_of(held.ip) for held in draft.facts.held[claim.id].values()}
-    return _override(draft, use, interface, network, claim.id, None, brings)
-
-
-def _override(
-    draft: Draft,
-    use: DeployMachine,
-    interface: Interface,
-    network: Network,
-    reservation: str | None,
-    address: str | None,
-    brings: set[int],
-) -> Override:
-    suffices = _suffices(draft, network, brings)
-    return Override(interface, network, reservation, address, use.on_override, suffices, use.static_acknowledged)
+    return Override(interface, network, claim.id, None, _suffices(draft, network, brings), use)
 
 
 def repeated(draft: Draft, machine: Machine, override: Override | None) -> bool:
@@ -104,7 +89,7 @@ def repeated(draft: Draft, machine: Machine, override: Override | None) -> bool:
 
 def _same(claim: Claim, override: Override) -> bool:
     asked = claim.request
-    said = (override.address, override.reservation, override.on_override)
+    said = (override.address, override.reservation, override.use.on_override)
     return (asked.address, asked.reservation, asked.on_override) == said
 
 

@@ -20,7 +20,7 @@ def port_for(draft: Draft, request: ClaimRequest) -> Port:
     """What a claim's `machine` and `mac` name.
 
     A new MAC makes an interface, on the machine named or on a new `instance`; a host name joins no machine. A
-    machine that is named without a MAC must be there; if it has one interface, that is meant.
+    machine that is named without a MAC must be there; see `port_in` for which of its interfaces is meant.
 
     Raises:
         NotFound: The machine is not there.
@@ -46,7 +46,7 @@ def living(draft: Draft, machine: str, pointer: str) -> str:
 
 def _port(draft: Draft, request: ClaimRequest) -> Port:
     if request.mac is None:
-        return Port(None, None) if request.machine is None else _only_port(draft, request.machine)
+        return Port(None, None) if request.machine is None else _port_of(draft, request.machine, request.network)
     known = draft.facts.macs[request.mac]
     if known is not None:
         interface = draft.facts.interfaces[known]
@@ -68,10 +68,10 @@ def _port(draft: Draft, request: ClaimRequest) -> Port:
     return Port(machine, interface.id)
 
 
-def _only_port(draft: Draft, name: str) -> Port:
+def _port_of(draft: Draft, name: str, network: str) -> Port:
     machine = _machine(draft, name)
-    ports = list(draft.facts.ports.get(machine, ()))
-    return Port(machine, ports[0] if len(ports) == 1 else None)
+    found = port_in(draft, machine, network)
+    return Port(machine, None if found is None else found.id)
 
 
 def _machine(draft: Draft, name: str) -> str:
@@ -108,3 +108,16 @@ def booting(draft: Draft, machine: str) -> list[str]:
 def boot_port(draft: Draft, machine: str) -> Interface | None:
     """The first interface that a machine boots from; None where it has none."""
     return next((draft.facts.interfaces[port] for port in booting(draft, machine)), None)
+
+
+def port_in(draft: Draft, machine: str, network: str) -> Interface | None:
+    """The interface of a machine that an address of a network is for, where nobody said which.
+
+    Of those that are plugged in there the one that it boots from, else the first made; its only one, if nobody said
+    where that is plugged in; else None.
+    """
+    ports = ports_of(draft, machine)
+    here = [port for port in ports if port.network == network] or [
+        p for p in ports if p.network is None and len(ports) == 1
+    ]
+    return next((port for port in here if port.boot), next(iter(here), None))

@@ -11,7 +11,7 @@ from tenure.engine.holdings import holding, release
 from tenure.engine.moves import follow_host, host_of, kept_at
 from tenure.engine.passing import Gap, held_at, interface_of, pass_on
 from tenure.engine.placing import find, name_for, name_holder
-from tenure.engine.ports import boot_port
+from tenure.engine.ports import boot_port, port_in, ports_of
 from tenure.engine.replacing import beside, follow_name, may_write, settled, take_back
 from tenure.engine.space import Space
 from tenure.engine.standing import displace, set_beside
@@ -19,6 +19,7 @@ from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.answers import Displaced, Holding
 from tenure.model.holding import LEASES, MACHINES, Allocation, Claim, ClaimRequest
+from tenure.model.machines import Interface
 from tenure.model.policy import NameFollows, OnOverride
 from tenure.model.uses import ReassignAddress, RenameAddress
 from tenure.net.addresses import number_of, parse_address, text_of, version_of
@@ -55,7 +56,7 @@ def reassign_address(use: ReassignAddress, draft: Draft) -> Holding:
     resolve.matching(claim.revision, draft.asked.if_match)
     if use.address is not None:
         return _given_another(draft, use, use.address, allocation)
-    to = _receiver(draft, use)
+    to = _receiver(draft, use, draft.state.subnets[allocation.subnet].subnet.network)
     if _has_it(draft, allocation, to):
         return holding(draft, claim)
     may_write(claim, acknowledged=use.static_acknowledged)
@@ -193,7 +194,7 @@ class Receiver(NamedTuple):
     claim: Claim | None = None
 
 
-def _receiver(draft: Draft, use: ReassignAddress) -> Receiver:
+def _receiver(draft: Draft, use: ReassignAddress, network: str) -> Receiver:
     if use.claim is not None:
         return _by_claim(draft, use.claim, acknowledged=use.static_acknowledged)
     if use.interface is not None:
@@ -202,7 +203,7 @@ def _receiver(draft: Draft, use: ReassignAddress) -> Receiver:
     machine = draft.facts.machine_names.get(str(use.machine))
     if machine is None:
         raise NotFound(f"there is no machine {use.machine!r}", kind="machine", name=use.machine, pointer="/machine")
-    port = boot_port(draft, machine)
+    port = _its_port(draft, machine, network)
     return Receiver(_living(draft, machine, "/machine"), None if port is None else port.id)
 
 
@@ -211,6 +212,20 @@ def _living(draft: Draft, machine: str, pointer: str) -> str:
     if found.lifecycle == "retired":
         raise Conflict(f"machine {found.name} is retired", machine=found.name, pointer=pointer)
     return machine
+
+
+def _its_port(draft: Draft, machine: str, network: str) -> Interface | None:
+    """The interface of a machine that is to use an address of a network.
+
+    Raises:
+        Conflict: All its interfaces are plugged in elsewhere.
+    """
+    found = port_in(draft, machine, network)
+    unplugged = any(port.network is None for port in ports_of(draft, machine))
+    if found is None and not unplugged and boot_port(draft, machine) is not None:
+        name, where = draft.facts.machines[machine].name, draft.state.networks[network].name
+        raise Conflict(f"{name} has no interface in network {where}; name a MAC", machine=name, pointer="/machine")
+    return found or boot_port(draft, machine)
 
 
 def _by_claim(draft: Draft, name: str, *, acknowledged: bool) -> Receiver:
