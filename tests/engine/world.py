@@ -135,7 +135,10 @@ class World:
         self._handles = count(1)
 
     def plan(self, use: u.Use, *, if_match: int | None = None, dry_run: bool = False) -> Plan:
-        """Plan a use and record it, unless it is a dry run. A refusal must leave everything as it was; that is asserted each time."""
+        """Plan a use and record it, unless it is a dry run.
+
+        A refusal must leave everything as it was; that is asserted each time.
+        """
         self.state.advance(self.now)
         facts = self.tables.facts(wanted(use, self.state), self.now)
         moment = Moment(now=self.now, ids=self.ids)

@@ -131,7 +131,8 @@ class MovesContract(StoreFixtures):
         assert [a.resting.total for a in whole] == [0, 0, 0]
         last = x.claim(25)
         site.write(x.taken(x.released(last), x.allocation(125, last, "10.0.0.29"), rest=300))
-        rests = [site.store.reads.affected(Extent(subnet=x.SUBNET.id), START + timedelta(seconds=s)) for s in (299, 300)]
+        times = [START + timedelta(seconds=seconds) for seconds in (299, 300)]
+        rests = [site.store.reads.affected(Extent(subnet=x.SUBNET.id), time) for time in times]
         assert [seen.value.resting for seen in rests] == [(1, ("10.0.0.29",)), (0, ())]
         ends = (("10.0.0.0", "10.0.0.5"), ("10.0.0.29", "10.0.0.255"))
         part = site.store.reads.affected(Extent(subnet=x.SUBNET.id, stretches=ends), START).value
