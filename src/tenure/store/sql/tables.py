@@ -281,6 +281,7 @@ observations = Table(
     PrimaryKeyConstraint("vrf", "address"),
     Index("observations_until", "until"),
     Index("observations_subnet", "subnet", "address"),
+    Index("observations_mac", "mac"),
 )
 """The latest of each address."""
 

@@ -89,6 +89,7 @@ def _observations() -> None:
     op.create_table("observations", *map(_column, words))
     op.create_index("observations_until", "observations", ["until"])
     op.create_index("observations_subnet", "observations", ["subnet", "address"])
+    op.create_index("observations_mac", "observations", ["mac"])
 
 
 def _labels() -> None:
