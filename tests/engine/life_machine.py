@@ -249,7 +249,8 @@ class Life(RuleBasedStateMachine):
         for id_, held in before.items():
             now = after[(id_,)]
             assert now.until is None, f"{use} took {held.ip}, which was safe"
-            assert (now.ip, now.standing, now.hostname) == (held.ip, held.standing, held.hostname), use
+            same = (now.ip, now.standing, now.hostname) == (held.ip, held.standing, held.hostname)
+            assert same, f"{use} changed {held.ip}, which was safe"
         return answer
 
     def _safe(self) -> dict[str, Allocation]:
