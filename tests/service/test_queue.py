@@ -152,8 +152,8 @@ def test_while_urgent_uses_come_turns_are_short() -> None:
     waiting.put(asked("bulk", 1000))
     waiting.put([submission(u.RevokeToken(token="dhcp"), urgent=True)])
     first = names(waiting.gather(1024))
-    assert first[0] == "dhcp" and len(first) == 65
+    assert first[0] == "dhcp" and len(first) == 41
     time[0] = 0.9
-    assert len(waiting.gather(1024)) == 64
+    assert len(waiting.gather(1024)) == 40
     time[0] = 1.1
-    assert len(waiting.gather(1024)) == 1000 - 128
+    assert len(waiting.gather(1024)) == 1000 - 80

@@ -16,7 +16,7 @@ from tenure.model.uses import Submission, Together
 
 Key = tuple[str, str, int]
 
-_SHORT = 64
+_SHORT = 40
 """Plain uses of a turn while urgent ones come: a DHCP client waits for two turns, and gives up on slow servers."""
 _HURRIED = 1.0
 """Seconds for which an urgent use says that others will come."""
