@@ -145,8 +145,8 @@ class Running:
         self._clients: dict[str, Dhclient] = {}
 
     def in_a_moment(self) -> str:
-        """In eight seconds: upkeep comes by before it."""
-        return _text(datetime.now(UTC) + timedelta(seconds=8))
+        """In twenty seconds: upkeep comes by before it, on a busy machine too."""
+        return _text(datetime.now(UTC) + timedelta(seconds=20))
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         """What the API answers, which must be a success."""
