@@ -52,7 +52,6 @@ def _lease(text: str) -> int | str:
     return NONE if text == NONE else seconds(text)
 
 
-Duration = Annotated[int | None, Option(metavar="DURATION", parser=seconds, show_default=False)]
 Limit = Annotated[int | None, Option(min=1, metavar="COUNT", help="How many at most; all.", show_default=False)]
 Words = Annotated[str | None, Option("--q", metavar="WORDS", help="Only those whose name or address begins so.")]
 VrfFilter = Annotated[str | None, Option(metavar="VRF", help="Only those of this vrf.")]

@@ -10,6 +10,7 @@ from tenure.engine.holdings import holding
 from tenure.engine.moves import follow_host, host_of, leave_host
 from tenure.engine.passing import Gap, held_at, interface_of, pass_on
 from tenure.engine.placing import ALIAS, PRIMARY, Stand, name_for
+from tenure.engine.ports import living
 from tenure.engine.reassign import not_taken
 from tenure.engine.replacing import follow_name
 from tenure.engine.reservations import promised
@@ -41,7 +42,7 @@ def attach_address(use: AttachAddress, draft: Draft) -> Holding:
     claim = draft.facts.claims[allocation.claim]
     resolve.matching(claim.revision, draft.asked.if_match)
     interface = interface_of(draft, use.interface)
-    _living(draft, interface)
+    living(draft, draft.facts.interfaces[interface].machine, "/interface")
     if interface in draft.facts.attached.get(allocation.id, {}):
         return holding(draft, claim)
     if claim.request.shared:
@@ -85,12 +86,6 @@ def _only(allocation: Allocation, used: list[str]) -> str | None:
             f"{allocation.ip} is used by {len(used)} interfaces; say which", address=allocation.ip, pointer="/interface"
         )
     return used[0] if used else None
-
-
-def _living(draft: Draft, interface: str) -> None:
-    machine = draft.facts.machines[draft.facts.interfaces[interface].machine]
-    if machine.lifecycle == "retired":
-        raise Conflict(f"machine {machine.name} is retired", machine=machine.name, pointer="/interface")
 
 
 def _may_float(draft: Draft, claim: Claim, allocation: Allocation) -> None:

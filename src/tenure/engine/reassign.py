@@ -11,7 +11,7 @@ from tenure.engine.holdings import holding, release
 from tenure.engine.moves import follow_host, host_of, kept_at
 from tenure.engine.passing import Gap, held_at, interface_of, pass_on
 from tenure.engine.placing import find, name_for, name_holder
-from tenure.engine.ports import boot_port, port_in, ports_of
+from tenure.engine.ports import boot_port, living, port_in, ports_of
 from tenure.engine.replacing import beside, follow_name, may_write, settled, take_back
 from tenure.engine.space import Space
 from tenure.engine.standing import displace, set_beside
@@ -199,19 +199,12 @@ def _receiver(draft: Draft, use: ReassignAddress, network: str) -> Receiver:
         return _by_claim(draft, use.claim, acknowledged=use.static_acknowledged)
     if use.interface is not None:
         interface = draft.facts.interfaces[interface_of(draft, use.interface)]
-        return Receiver(_living(draft, interface.machine, "/interface"), interface.id)
+        return Receiver(living(draft, interface.machine, "/interface"), interface.id)
     machine = draft.facts.machine_names.get(str(use.machine))
     if machine is None:
         raise NotFound(f"there is no machine {use.machine!r}", kind="machine", name=use.machine, pointer="/machine")
     port = _its_port(draft, machine, network)
-    return Receiver(_living(draft, machine, "/machine"), None if port is None else port.id)
-
-
-def _living(draft: Draft, machine: str, pointer: str) -> str:
-    found = draft.facts.machines[machine]
-    if found.lifecycle == "retired":
-        raise Conflict(f"machine {found.name} is retired", machine=found.name, pointer=pointer)
-    return machine
+    return Receiver(living(draft, machine, "/machine"), None if port is None else port.id)
 
 
 def _its_port(draft: Draft, machine: str, network: str) -> Interface | None:

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tenure.errors import InvalidValue
-from tenure.model.policy import Dhcp
 from tenure.net.moments import moment
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]+(?![\s\S])"
@@ -125,8 +124,6 @@ class DhcpIn(Patch):
     authoritative: bool | UnsetType | None = UNSET
     options: Annotated[dict[OptionName, OptionValue], Meta(max_length=128)] | UnsetType = UNSET
 
-
-DhcpOut = Dhcp
 
 _LABEL = r"^[a-z0-9][a-z0-9._:/-]{0,62}(?![\s\S])"
 _LABELS = 64

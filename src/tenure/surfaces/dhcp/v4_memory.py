@@ -106,14 +106,6 @@ class Promises:
             for address in list(self._dynamic[subnet].values()):
                 self._drop(address)
 
-    def forget_subnet(self, subnet: str) -> None:
-        """Forget every lease of a subnet, by its id. Cost: linear in the leases remembered."""
-        self._tick += 1
-        self._floor = self._tick
-        self._forgotten.clear()
-        for address in [address for address, (_, _, lease) in self._leases.items() if lease.subnet == subnet]:
-            self._drop(address)
-
     def forget_all(self) -> None:
         """Forget everything, what is under way included: after a lost feed, or in a new epoch."""
         self._tick += 1
