@@ -81,6 +81,18 @@ class Tables:
     def zones(self) -> list[Any]:
         return self.all("zones")
 
+    @property
+    def records(self) -> list[Any]:
+        return self.all("records")
+
+    @property
+    def tsig_keys(self) -> list[Any]:
+        return [(key, b"") for key in self.all("tsig_keys")]
+
+    @property
+    def secondaries(self) -> list[Any]:
+        return self.all("secondaries")
+
     def blocks(self) -> Iterator[Any]:
         return iter(sorted(self.all("blocks"), key=lambda block: block.kind == "host"))
 

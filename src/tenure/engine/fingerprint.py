@@ -13,7 +13,9 @@ from tenure.engine.facts import Facts
 from tenure.engine.space import Space
 from tenure.engine.state import State
 
-_VALUES = ("vrfs", "locations", "networks", "ranges", "zones", "names", "relays")
+_VALUES = (
+    "vrfs", "locations", "networks", "ranges", "zones", "names", "relays", "records", "made", "tsig_keys", "secondaries",
+)  # fmt: skip
 _COUNTS = ("claims_of", "claims_at", "waiting", "families")
 _ROWS = ("claims", "allocations", "interfaces", "machines", "tokens")
 _IDS = ("handles", "addresses", "macs", "machine_names", "token_names", "observations")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.engine.holding_reducers import HELD
 from tenure.engine.space import Space
 from tenure.engine.strangers import resettle
+from tenure.engine.zone_reducers import ZONED
 from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
 from tenure.model.placement import Block
@@ -356,6 +357,7 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.BlockSurrendered: _block_surrendered,
     e.BlockResized: _block_resized,
     **HELD,
+    **ZONED,
     e.TokenCreated: _nothing,
     e.TokenRevoked: _nothing,
     e.EpochStarted: _nothing,

@@ -24,7 +24,7 @@ from tenure.engine.strategies.view import Level
 from tenure.engine.strays import Strays
 from tenure.model import events as e
 from tenure.model.addressing import Network, Range, Subnet, Vrf
-from tenure.model.dnsdata import Zone
+from tenure.model.dnsdata import Secondary, TsigKey, Zone, ZoneRecord
 from tenure.model.holding import Claim
 from tenure.model.placement import ROOT, Block
 from tenure.model.policy import WIDTHS
@@ -103,6 +103,18 @@ class Rows(Protocol):
     def zones(self) -> Iterable[Zone]:
         """Open ones."""
 
+    @property
+    def records(self) -> Iterable[ZoneRecord]:
+        """Open ones that people made."""
+
+    @property
+    def tsig_keys(self) -> Iterable[tuple[TsigKey, bytes]]:
+        """Open ones, each with its sealed secret."""
+
+    @property
+    def secondaries(self) -> Iterable[Secondary]:
+        """Open ones."""
+
     def blocks(self) -> Iterable[Block]:
         """Owned blocks, rack blocks first."""
 
@@ -127,6 +139,7 @@ class State:
 
     Attributes:
         vrfs, locations, networks, ranges, zones: Values by id. subnets: `Space` by id.
+        records: What people made, by id; `made` the same by zone, owner and id. tsig_keys, secondaries: By id.
         children: Location ids below a location (`None`: the top). of_network: Subnet ids of a network.
         families: How many subnets of each version a network has. rooms: Those with an address available.
         claims_of, claims_at: Open claims of a network, and at a location.
@@ -146,6 +159,10 @@ class State:
         self.subnets: dict[str, Space] = {}
         self.ranges: dict[str, Range] = {}
         self.zones: dict[str, Zone] = {}
+        self.records: dict[str, ZoneRecord] = {}
+        self.made: dict[str, dict[str, dict[str, ZoneRecord]]] = {}
+        self.tsig_keys: dict[str, TsigKey] = {}
+        self.secondaries: dict[str, Secondary] = {}
         self._things: dict[str, dict[str, Any]] = {
             "vrf": self.vrfs,
             "location": self.locations,
@@ -292,8 +309,7 @@ class State:
         for space in state.subnets.values():
             state.nest(space)
             space.reshape()
-        for zone in rows.zones:
-            state.reduce(e.ZoneCreated(zone=zone))
+        state._load_zones(rows)
         for block in sorted(rows.blocks(), key=_width_of):
             state.reduce(e.BlockOwned(block=block))
         for space, number, until in resting:
@@ -304,6 +320,16 @@ class State:
         state._load_strangers(rows.strangers(now))
         state._load_tallies(rows.tallies())
         return state
+
+    def _load_zones(self, rows: Rows) -> None:
+        for zone in rows.zones:
+            self.reduce(e.ZoneCreated(zone=zone))
+        for record in rows.records:
+            self.reduce(e.RecordCreated(record=record))
+        for key, _ in rows.tsig_keys:
+            self.reduce(e.TsigKeyCreated(key=key))
+        for secondary in rows.secondaries:
+            self.reduce(e.SecondaryCreated(secondary=secondary))
 
     def _load_held(self, rows: Iterable[HeldRow]) -> list[tuple[Space, int, datetime]]:
         """Fill the pages with what is held, whole pages at a time; what rests comes back for later."""

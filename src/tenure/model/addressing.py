@@ -22,10 +22,15 @@ from tenure.model.policy import (
 
 
 class Vrf(msgspec.Struct, frozen=True):
-    """An address space: an address is unique in it."""
+    """An address space: an address is unique in it, and its zones are a view of their own.
+
+    Attributes:
+        name_servers: Absolute names of the servers of its zones that name none themselves.
+    """
 
     id: str
     name: str
+    name_servers: tuple[str, ...] = ()
     revision: int = 1
 
 
@@ -37,6 +42,8 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
         ttl: Seconds that records of this network may be cached, 0 to one week.
         negative_ttl: Seconds that the absence of a name may be cached.
         domain: The forward zone, absolute and lower case with its trailing dot, or None for no names.
+        name_template: How its addresses are called that nobody has named; a subnet's goes before it.
+        shared_names: Several holders may have one name: all their addresses are in it.
         block_length_v4: Length of a host block; None takes the default (28, or the subnet's if longer).
         rack_block_length_v4: Length of a rack block; None follows from the subnet's length.
         prefer: Where a route hurts less when blocks run short: `spine` borrows of the rack's hosts before
@@ -88,6 +95,8 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     depleted: bool = False
     enlist: bool = True
     enlist_limit: int = 60
+    name_template: str | None = None
+    shared_names: bool = False
     tags: tuple[str, ...] = ()
     custom: Custom = {}
     revision: int = 1
@@ -131,7 +140,10 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
         locations: Ids of the locations that the subnet is bound to; empty means everywhere.
         use_all_addresses: Network and broadcast (or subnet-router anycast) address may be given out.
         draining: Nothing new is placed here.
-        reverse: Whether Tenure answers for its pointers.
+        reverse: Where its pointers are: in the zone of its octet or nibble (`plain`), in one of its own that the
+            parent points into (`rfc2317`, longer than /24 only), nowhere (`off`); `auto` is `plain` for what is
+            not longer than /24, or where the octet's zone is served here, else `rfc2317`.
+        name_template: How its addresses are called that nobody has named.
         renumbering: Where its addresses are going, while they are.
     """
 
@@ -143,7 +155,8 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
     dns_servers: tuple[str, ...] = ()
     locations: tuple[str, ...] = ()
     use_all_addresses: bool = False
-    reverse: ReverseMode = "plain"
+    reverse: ReverseMode = "auto"
+    name_template: str | None = None
     draining: bool = False
     renumbering: Renumbering | None = None
     dhcp: Dhcp = Dhcp()

@@ -7,6 +7,7 @@ import msgspec
 
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Range, Subnet, Vrf
+from tenure.model.dnsdata import Secondary, TsigKey, Zone, ZoneRecord
 from tenure.model.holding import Claim
 from tenure.model.leases import Lease, LeaseRefused
 from tenure.model.machines import Interface, Machine
@@ -146,6 +147,10 @@ class Made(msgspec.Struct, frozen=True, tag=True):
     subnet: Subnet | None = None
     range: Range | None = None
     token: Token | None = None
+    zone: Zone | None = None
+    record: ZoneRecord | None = None
+    tsig_key: TsigKey | None = None
+    secondary: Secondary | None = None
 
 
 class Leased(msgspec.Struct, frozen=True, tag=True):

@@ -17,7 +17,9 @@ WIDTHS: Final[dict[str, int]] = {level: width for width, level in enumerate(LEVE
 """How wide a level is beside the others."""
 
 RangeRole = Literal["dynamic", "reserved"]
-ReverseMode = Literal["plain", "off"]
+ReverseMode = Literal["auto", "plain", "rfc2317", "off"]
+RecordType = Literal["A", "AAAA", "CAA", "CNAME", "HTTPS", "MX", "NS", "PTR", "SRV", "SSHFP", "SVCB", "TXT"]
+TsigAlgorithm = Literal["hmac-sha256", "hmac-sha512"]
 LocationKind = Literal["region", "site", "rack", "host"]
 MachineKind = Literal["managed", "instance", "device"]
 MachineState = Literal["new", "commissioning", "ready", "deployed", "retired"]

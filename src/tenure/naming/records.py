@@ -15,8 +15,10 @@ from tenure.net.addresses import Address
 
 A: Final = 1
 NS: Final = 2
+CNAME: Final = 5
 SOA: Final = 6
 PTR: Final = 12
+TXT: Final = 16
 AAAA: Final = 28
 
 DEFAULT_TTL: Final = 300

@@ -1,15 +1,17 @@
 """Reverse names: the pointer name of each address, and the zones that hold a prefix's.
 
 Zones are cut at whole labels: octets for IPv4, nibbles for IPv6. A prefix between two cuts
-has several zones; one below the last cut lives in a zone that it may share with others:
+has several zones; one below the last cut lives in a zone that it may share with others, or in a
+classless one of its own, into which the octet's zone points with a CNAME for each address (RFC 2317):
 
     10.0.0.0/23       →  0.0.10.in-addr.arpa.  1.0.10.in-addr.arpa.
-    192.0.2.64/26     →  2.0.192.in-addr.arpa.
+    192.0.2.64/26     →  2.0.192.in-addr.arpa. or 64-26.2.0.192.in-addr.arpa.
     2001:db8::/62     →  the four /64 under it
 
-Source: RFC 1035 section 3.5; RFC 3596 section 2.5.
+Source: RFC 1035 section 3.5; RFC 2317 section 4; RFC 3596 section 2.5.
 """
 
+import re
 from typing import Final
 
 from tenure.net.addresses import Prefix, width
@@ -18,6 +20,7 @@ _SUFFIXES: Final = {4: "in-addr.arpa.", 6: "ip6.arpa."}
 _STEPS: Final = {4: 8, 6: 4}
 _NIBBLES: Final = {digit: value for value, digit in enumerate("0123456789abcdef")}
 _OCTETS: Final = {str(value): value for value in range(256)}
+_CLASSLESS: Final = re.compile(r"(0|[1-9][0-9]{0,2})-(2[5-9]|3[0-2])\.((?:[0-9]{1,3}\.){3}in-addr\.arpa\.)")
 
 
 def pointer_name(version: int, number: int) -> str:
@@ -45,8 +48,11 @@ def parse_pointer(name: str) -> tuple[int, int] | None:
 def zone_span(name: str) -> tuple[int, int, int] | None:
     """What a reverse zone is of: version, first and last address; None for a name that is no such zone's.
 
-    The inverse of the names that `zones_for` and `zone_at` give.
+    The inverse of the names that `zones_for`, `zone_at` and `classless_zone` give.
     """
+    classless = classless_span(name)
+    if classless is not None:
+        return 4, *classless
     for version, suffix in _SUFFIXES.items():
         if name == suffix or name.endswith("." + suffix):
             labels = name[: -len(suffix)].split(".")[:-1]
@@ -64,6 +70,51 @@ def _span(version: int, labels: list[str], digits: dict[str, int]) -> tuple[int,
         number = number << step | digits[label]
     first = number << host_bits
     return version, first, first + (1 << host_bits) - 1
+
+
+def classless_zone(number: int, length: int) -> str:
+    """The zone of its own that an IPv4 prefix longer than /24 has: `64-26.2.0.192.in-addr.arpa.`
+
+    A form that no address label can collide with.
+
+    Args:
+        number: Of any address in the prefix. length: 25 to 32.
+
+    Source: RFC 2317 section 4.
+    """
+    first = number >> (32 - length) << (32 - length)
+    return f"{first & 255}-{length}.{zone_at(4, number, 24)[0]}"
+
+
+def classless_span(name: str) -> tuple[int, int] | None:
+    """First and last address of a zone that `classless_zone` names; None for any other name."""
+    found = _CLASSLESS.fullmatch(name)
+    if found is None:
+        return None
+    octet, size = _span(4, found[3].split(".")[:3], _OCTETS), 1 << (32 - int(found[2]))
+    if octet is None or int(found[1]) > 255 or int(found[1]) % size:
+        return None
+    first = octet[1] + int(found[1])
+    return first, first + size - 1
+
+
+def pointer_owner(zone: str, version: int, number: int) -> str:
+    """The owner that an address's PTR has in a reverse zone: the pointer name, or one label under a classless zone."""
+    if version == 4 and classless_span(zone) is not None:
+        return f"{number & 255}.{zone}"
+    return pointer_name(version, number)
+
+
+def owner_number(zone: str, owner: str) -> tuple[int, int] | None:
+    """The version and number of the address that `pointer_owner` gave this owner in a zone; None if of none."""
+    span = classless_span(zone)
+    if span is None:
+        return parse_pointer(owner)
+    label = owner.removesuffix("." + zone)
+    if label not in _OCTETS:
+        return None
+    number = span[0] & ~255 | _OCTETS[label]
+    return (4, number) if span[0] <= number <= span[1] else None
 
 
 def zone_at(version: int, number: int, length: int) -> tuple[str, int, int]:

@@ -15,7 +15,7 @@ from tenure.engine.facts import Facts, Wanted
 from tenure.engine.images import Image
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Range, Subnet, Vrf
-from tenure.model.dnsdata import Zone, ZoneChange
+from tenure.model.dnsdata import Secondary, TsigKey, Zone, ZoneChange, ZoneRecord
 from tenure.model.events import Entry
 from tenure.model.placement import Block
 from tenure.model.topology import Location
@@ -104,6 +104,7 @@ class Batch(msgspec.Struct):
         zone_changes: One a zone; each moves its zone's serial.
         keys: Idempotency keys to remember.
         digests: SHA-256 of new tokens' secrets, by token id.
+        sealed: Secrets of new TSIG keys, encrypted, by key id.
         epoch: The epoch from now on, where it changes.
     """
 
@@ -113,6 +114,7 @@ class Batch(msgspec.Struct):
     zone_changes: Sequence[ZoneChange] = ()
     keys: Sequence[KeyUse] = ()
     digests: dict[str, bytes] = {}
+    sealed: dict[str, bytes] = {}
     epoch: str | None = None
 
 
@@ -174,6 +176,10 @@ class Snapshot(Placements, Protocol):
     zones: Sequence[Zone]
     tokens: Sequence[tuple[Token, bytes]]
     """Each with the SHA-256 of its secret."""
+    records: Sequence[ZoneRecord]
+    tsig_keys: Sequence[tuple[TsigKey, bytes]]
+    """Each with its secret, sealed."""
+    secondaries: Sequence[Secondary]
 
     def blocks(self) -> Iterator[Block]:
         """Blocks that are owned: all of regions, then of sites, racks and hosts, each kind oldest first."""

@@ -9,7 +9,7 @@ import msgspec
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.answers import HeldAddress, Holding, MachineWithInterfaces
-from tenure.model.dnsdata import Zone, ZoneChange
+from tenure.model.dnsdata import Secondary, TsigKey, Zone, ZoneChange, ZoneRecord
 from tenure.model.events import Entry
 from tenure.model.holding import Allocation, Claim
 from tenure.model.machines import Interface, Machine
@@ -288,6 +288,20 @@ class Reads(Protocol):
         """Open zones with their serials, by id."""
         ...
 
+    def records(
+        self, after: str = "", limit: int = 100, *, zone: str = "", type_: str = "", q: str = ""
+    ) -> Page[ZoneRecord]:
+        """Open records that people made, by id; `q` is a prefix of an owner."""
+        ...
+
+    def tsig_keys(self, after: str = "", limit: int = 100) -> Page[TsigKey]:
+        """Open TSIG keys, by id."""
+        ...
+
+    def secondaries(self, after: str = "", limit: int = 100, *, vrf: str = "") -> Page[Secondary]:
+        """Open secondaries, by id."""
+        ...
+
     def tokens(self, after: str = "", limit: int = 100) -> Page[Token]:
         """Open tokens, by id."""
         ...
@@ -327,8 +341,20 @@ class Reads(Protocol):
         """An open machine by name or id, with its open interfaces."""
         ...
 
-    def zone(self, name: str) -> Seen[Zone | None]:
-        """An open zone by id or, where only one vrf has it, by name."""
+    def zone(self, name: str, vrf: str = "") -> Seen[Zone | None]:
+        """An open zone by id, or by name: in a vrf, or where only one vrf has it."""
+        ...
+
+    def record(self, record: str) -> Seen[ZoneRecord | None]:
+        """An open record that a person made, by id."""
+        ...
+
+    def tsig_key(self, name: str) -> Seen[TsigKey | None]:
+        """An open TSIG key by name or id."""
+        ...
+
+    def secondary(self, name: str) -> Seen[Secondary | None]:
+        """An open secondary by name or id."""
         ...
 
     def token(self, name: str) -> Seen[Token | None]:
@@ -401,6 +427,14 @@ class Reads(Protocol):
 
     def token_by_digest(self, digest: bytes) -> Token | None:
         """The open token whose secret has this SHA-256."""
+        ...
+
+    def changes_since(self, zone: str, serial: int, limit: int = 1000) -> list[ZoneChange]:
+        """A zone's changes that follow a serial, in order; none where the journal does not know it, or knows no more.
+
+        The first one's serial is the step after `serial`. One without records is of the zone as a whole: what is
+        before it does not lead to what is after it.
+        """
         ...
 
     def zone_changes(self, zone: str, after: int, limit: int = 1000) -> list[ZoneChange]:

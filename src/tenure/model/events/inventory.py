@@ -1,8 +1,7 @@
-"""What happened to address spaces, places, networks, subnets, ranges, zones, blocks and tokens."""
+"""What happened to address spaces, places, networks, subnets, ranges, blocks and tokens."""
 
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Range, Subnet, Vrf
-from tenure.model.dnsdata import Zone
 from tenure.model.events.happening import Happening, Subject
 from tenure.model.placement import Block
 from tenure.model.policy import Family
@@ -144,36 +143,6 @@ class RangeDeleted(Happening, frozen=True, kw_only=True, tag="tenure.range.delet
     """A range was given back."""
 
     range: Range
-
-
-class ZoneCreated(Happening, frozen=True, kw_only=True, tag="tenure.zone.created"):
-    """A network or a subnet brought a zone into being."""
-
-    zone: Zone
-
-    def subject(self) -> Subject:
-        """The zone."""
-        return Subject(vrf=self.zone.vrf, zone=self.zone.id)
-
-
-class ZoneReshaped(Happening, frozen=True, kw_only=True, tag="tenure.zone.reshaped"):
-    """All of a zone changed at once (its TTL, say): whoever follows it takes it whole."""
-
-    zone: Zone
-
-    def subject(self) -> Subject:
-        """The zone."""
-        return Subject(vrf=self.zone.vrf, zone=self.zone.id)
-
-
-class ZoneDeleted(Happening, frozen=True, kw_only=True, tag="tenure.zone.deleted"):
-    """The last network or subnet that needed a zone is gone."""
-
-    zone: Zone
-
-    def subject(self) -> Subject:
-        """The zone."""
-        return Subject(vrf=self.zone.vrf, zone=self.zone.id)
 
 
 class BlockOwned(Happening, frozen=True, kw_only=True, tag="tenure.block.owned"):

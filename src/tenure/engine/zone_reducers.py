@@ -1,0 +1,83 @@
+"""What events about records that people made, keys and secondaries make of the state."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tenure.model import events as e
+from tenure.model.dnsdata import ZoneRecord
+
+if TYPE_CHECKING:
+    from tenure.engine.state import State
+
+Undo = Callable[[], object]
+
+
+def _record_put(state: "State", event: e.RecordCreated | e.RecordChanged) -> Undo:
+    new, old = event.record, state.records.get(event.record.id)
+    _put(state, new)
+
+    def undo() -> None:
+        _drop(state, new)
+        if old is not None:
+            _put(state, old)
+
+    return undo
+
+
+def _record_dropped(state: "State", event: e.RecordDeleted) -> Undo:
+    old = state.records[event.record.id]
+    _drop(state, old)
+    return lambda: _put(state, old)
+
+
+def _put(state: "State", record: ZoneRecord) -> None:
+    state.records[record.id] = record
+    state.made.setdefault(record.zone, {}).setdefault(record.owner, {})[record.id] = record
+
+
+def _drop(state: "State", record: ZoneRecord) -> None:
+    del state.records[record.id]
+    owners = state.made[record.zone]
+    del owners[record.owner][record.id]
+    if not owners[record.owner]:
+        del owners[record.owner]
+    if not owners:
+        del state.made[record.zone]
+
+
+def _keep(things: str, field: str) -> "Callable[[State, Any], Undo]":
+    def reduce(state: "State", event: Any) -> Undo:
+        kept, new = getattr(state, things), getattr(event, field)
+        old = kept.get(new.id)
+        kept[new.id] = new
+
+        def undo() -> None:
+            if old is None:
+                del kept[new.id]
+            else:
+                kept[new.id] = old
+
+        return undo
+
+    return reduce
+
+
+def _lose(things: str, field: str) -> "Callable[[State, Any], Undo]":
+    def reduce(state: "State", event: Any) -> Undo:
+        kept = getattr(state, things)
+        old = kept.pop(getattr(event, field).id)
+        return lambda: kept.__setitem__(old.id, old)
+
+    return reduce
+
+
+ZONED: dict[type, "Callable[[State, Any], Undo]"] = {
+    e.RecordCreated: _record_put,
+    e.RecordChanged: _record_put,
+    e.RecordDeleted: _record_dropped,
+    e.TsigKeyCreated: _keep("tsig_keys", "key"),
+    e.TsigKeyDeleted: _lose("tsig_keys", "key"),
+    e.SecondaryCreated: _keep("secondaries", "secondary"),
+    e.SecondaryChanged: _keep("secondaries", "secondary"),
+    e.SecondaryDeleted: _lose("secondaries", "secondary"),
+}

@@ -1,0 +1,141 @@
+"""Names of addresses ahead of time: computed from a template, never stored.
+
+A template is a host name with one place in it for the address:
+
+    ip-{ip-dashed}      10.0.3.5 → ip-10-0-3-5       2001:db8::5 → ip-2001-db8-0-0-0-0-0-5
+    {ip-hex}.dyn        10.0.3.5 → 0a000305.dyn      2001:db8::5 → 20010db8…0005.dyn
+
+Each address has one name, and each such name one address: what is asked is found by reading it backwards.
+"""
+
+import re
+from typing import Final, Literal, NamedTuple
+
+from tenure.errors import InvalidValue
+from tenure.model.dnsdata import Record
+from tenure.naming.hostnames import parse_hostname, wire
+from tenure.naming.reverse import owner_number, pointer_owner
+from tenure.net.addresses import width
+
+Form = Literal["dashed", "hex"]
+
+LARGEST: Final = 2**16
+"""IPv6 addresses of one stretch that a transfer lists; those of a larger one are answered only."""
+
+_PLACE: Final = re.compile(r"\{([^{}]*)\}")
+_FORMS: Final[dict[str, Form]] = {"ip-dashed": "dashed", "ip-hex": "hex"}
+_LONGEST: Final = {"dashed": "0" * 39, "hex": "0" * 32}
+_V4: Final = re.compile(r"(0|[1-9][0-9]{0,2})-(0|[1-9][0-9]{0,2})-(0|[1-9][0-9]{0,2})-(0|[1-9][0-9]{0,2})")
+_V6: Final = re.compile(r"(?:(?:0|[1-9a-f][0-9a-f]{0,3})-){7}(?:0|[1-9a-f][0-9a-f]{0,3})")
+_HEX: Final = re.compile(r"[0-9a-f]{8}|[0-9a-f]{32}")
+
+
+class Template(NamedTuple):
+    """What is before the address, what is after it, and how it is written."""
+
+    before: str
+    after: str
+    form: Form
+
+    def name(self, version: int, number: int) -> str:
+        """The relative name of an address. Cost: under 1 µs."""
+        return f"{self.before}{_written(self.form, version, number)}{self.after}"
+
+    def number(self, name: str) -> tuple[int, int] | None:
+        """The version and number of the address that a relative name, in lower case, is of; None if of none."""
+        end = len(name) - len(self.after)
+        if end <= len(self.before) or not (name.startswith(self.before) and name.endswith(self.after)):
+            return None
+        return _read(self.form, name[len(self.before) : end])
+
+
+def parse_template(text: str, pointer: str = "/name_template") -> Template:
+    """Read a template.
+
+    Raises:
+        InvalidValue: Not exactly one place, a place of another name, or no host name comes of it for every address.
+    """
+    places = _PLACE.findall(text)
+    if len(places) != 1 or places[0] not in _FORMS:
+        raise InvalidValue(
+            "a template has one place for the address, {ip-dashed} or {ip-hex}: ip-{ip-dashed}",
+            pointer=pointer,
+            value=text[:256],
+        )
+    form = _FORMS[places[0]]
+    before, after = _PLACE.split(text)[::2]
+    if text.endswith("."):
+        raise InvalidValue("a template is relative to the domain: it ends without a dot", pointer=pointer, value=text)
+    parse_hostname(f"{before}{_LONGEST[form]}{after}", pointer)
+    return Template(before.lower(), after.lower(), form)
+
+
+class Stretch(NamedTuple):
+    """Addresses from `first` to `last` that a template names in one zone.
+
+    Attributes:
+        domain: What the names are relative to, absolute.
+        zone: Absolute name of the zone that the records are in: the domain's, or a reverse one if `pointers`.
+        ttl: Of the records, seconds.
+    """
+
+    version: int
+    first: int
+    last: int
+    template: Template
+    domain: str
+    zone: str
+    pointers: bool
+    ttl: int
+
+    @property
+    def listed(self) -> bool:
+        """Whether a transfer holds these records, and changes of the zone tell of them."""
+        return self.version == 4 or self.last - self.first < LARGEST
+
+    def owner(self, number: int) -> str:
+        """The absolute owner of an address's record."""
+        if self.pointers:
+            return pointer_owner(self.zone, self.version, number)
+        return f"{self.template.name(self.version, number)}.{self.domain}"
+
+    def record(self, number: int) -> Record:
+        """The record of an address. Cost: 2 µs."""
+        if not self.pointers:
+            octets = width(self.version) // 8
+            return Record(self.owner(number), 1 if self.version == 4 else 28, self.ttl, number.to_bytes(octets))
+        target = wire(f"{self.template.name(self.version, number)}.{self.domain}")
+        return Record(self.owner(number), 12, self.ttl, target)
+
+    def number(self, owner: str) -> int | None:
+        """The address whose record has this owner (absolute, lower case), if it is of this stretch; else None."""
+        if self.pointers:
+            found = owner_number(self.zone, owner)
+        else:
+            found = self.template.number(owner.removesuffix("." + self.domain))
+        if found is None or found[0] != self.version or not self.first <= found[1] <= self.last:
+            return None
+        return found[1] if self.owner(found[1]) == owner else None
+
+
+def _written(form: Form, version: int, number: int) -> str:
+    if form == "hex":
+        return f"{number:0{width(version) // 4}x}"
+    if version == 4:
+        return f"{number >> 24}-{number >> 16 & 255}-{number >> 8 & 255}-{number & 255}"
+    return "-".join(f"{number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+
+
+def _read(form: Form, text: str) -> tuple[int, int] | None:
+    if form == "hex":
+        return (4 if len(text) == 8 else 6, int(text, 16)) if _HEX.fullmatch(text) else None
+    octets = _V4.fullmatch(text)
+    if octets is not None:
+        values = [int(octet) for octet in octets.groups()]
+        return (4, int.from_bytes(values)) if max(values) < 256 else None
+    if not _V6.fullmatch(text):
+        return None
+    number = 0
+    for group in text.split("-"):
+        number = number << 16 | int(group, 16)
+    return 6, number
