@@ -106,7 +106,7 @@ def bounded(thing: Any, names: tuple[str, ...]) -> None:
 def create_vrf(use: CreateVrf, draft: Draft) -> Made:
     """Make an address space."""
     resolve.unnamed(draft.state, "vrf", use.name)
-    vrf = Vrf(id=next(draft.moment.ids), name=use.name)
+    vrf = Vrf(id=next(draft.moment.ids), name=use.name, name_servers=use.name_servers)
     draft.record(e.VrfCreated(vrf=vrf))
     return Made(vrf=vrf)
 

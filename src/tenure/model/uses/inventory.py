@@ -11,6 +11,7 @@ class CreateVrf(Asking, frozen=True, kw_only=True):
     """Make an address space."""
 
     name: str
+    name_servers: tuple[str, ...] = ()
 
 
 class ChangeVrf(Asking, frozen=True, kw_only=True):
