@@ -6,7 +6,7 @@ the keys of the file and docs/reference/settings.md all follow it.
 
 import tomllib
 from collections.abc import Callable, Mapping
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -35,6 +35,16 @@ class Endpoint(msgspec.Struct, frozen=True):
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
+class Listener(msgspec.Struct, frozen=True):
+    """Where DNS is asked, and whose zones it answers from there: those of a vrf, or of the only one that has any."""
+
+    endpoint: Endpoint
+    vrf: str | None = None
+
+    def __str__(self) -> str:
+        return str(self.endpoint) if self.vrf is None else f"{self.endpoint}={self.vrf}"
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """All that `tenure serve` can be told; see `SETTINGS` for what each one means."""
 
@@ -42,7 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database: str | None = None
     api: Endpoint = Endpoint("127.0.0.1", 8080)
     api_socket: str | None = None
-    dns: Endpoint = Endpoint("127.0.0.1", 5353)
+    dns: tuple[Listener, ...] = (Listener(Endpoint("127.0.0.1", 5353)),)
+    transfer_from: tuple[str, ...] = ()
     dhcp4: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ROLES
     clock_margin: int = 5
@@ -178,6 +189,28 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
+def _listeners(value: object) -> tuple[Listener, ...]:
+    found = tuple(Listener(_endpoint(where), vrf or None) for where, _, vrf in map(_divided, _names(value)))
+    taken = [each.endpoint for each in found if each.endpoint.port]
+    if not found or len(set(taken)) < len(taken):
+        raise ValueError(f"{value!r} is not a list of ADDR:PORT or ADDR:PORT=VRF, each endpoint once")
+    return found
+
+
+def _divided(text: str) -> tuple[str, str, str]:
+    where, equals, vrf = text.partition("=")
+    if equals and not vrf:
+        raise ValueError(f"{text!r} names no vrf")
+    return where, equals, vrf
+
+
+def _prefixes(value: object) -> tuple[str, ...]:
+    try:
+        return tuple(str(ip_network(name)) for name in _names(value))
+    except ValueError as error:
+        raise ValueError(f"{error}: a prefix is ADDR/LENGTH or one address, without host bits") from None
+
+
 def _interfaces(value: object) -> tuple[str, ...]:
     names = _names(value)
     for name in names:
@@ -215,7 +248,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("database", _database),
     Setting("api", _endpoint),
     Setting("api_socket", _path),
-    Setting("dns", _endpoint),
+    Setting("dns", _listeners),
+    Setting("transfer_from", _prefixes),
     Setting("dhcp4", _interfaces),
     Setting("roles", _roles),
     Setting("clock_margin", _between(0, 3600)),

@@ -25,8 +25,8 @@ async def main(child: Child) -> None:
     """Answer from the ledger's zones until stopped."""
     sys.setswitchinterval(SWITCH)  # a zone is read in a thread while others are answered
     counters: Counter[str] = Counter()
-    table = ZoneTable(_own_addresses(child.settings.dns.address))
-    udp, tcp = [child.socket("udp")], [child.socket("tcp")]
+    table = ZoneTable(_own_addresses(child.settings.dns[0].endpoint.address))
+    udp, tcp = ([child.socket(name) for name in child.sockets if name.startswith(kind)] for kind in ("udp", "tcp"))
     server = DnsServer(asyncio.get_running_loop(), table, udp, tcp, counters, limit=RateLimit())
     server.ready = False
     await server.start()

@@ -20,7 +20,7 @@ from tenure.app import logs, sockets
 from tenure.app.directory import ADMIN_TOKEN, LEDGER_SOCKET, VIEWS_SOCKET, DataDirectory
 from tenure.app.errand import READY, REFUSED, Errand
 from tenure.errors import TenureError
-from tenure.settings import Endpoint, Settings
+from tenure.settings import Endpoint, Listener, Settings
 from tenure.surfaces.dhcp.interface import Interface
 
 log = logging.getLogger(__name__)
@@ -82,10 +82,17 @@ def _listening(role: str, settings: Settings, held: ExitStack) -> dict[str, sock
         if settings.api_socket:
             bound["api_socket"] = _unix(Path(settings.api_socket), 0o660, "API", held)
         return bound
-    if role == "dns":
-        udp, tcp = sockets.udp_and_tcp(settings.dns, "DNS server")
-        return {"udp": held.enter_context(udp), "tcp": held.enter_context(tcp)}
-    return {}
+    return _dns_listening(settings, held) if role == "dns" else {}
+
+
+def _dns_listening(settings: Settings, held: ExitStack) -> dict[str, socket.socket]:
+    """Two sockets for each listener, numbered as the settings have them."""
+    bound = {}
+    for place, listener in enumerate(settings.dns):
+        udp, tcp = sockets.udp_and_tcp(listener.endpoint, "DNS server")
+        bound[f"udp{place}"] = held.enter_context(udp)
+        bound[f"tcp{place}"] = held.enter_context(tcp)
+    return bound
 
 
 def _unix(path: Path, mode: int, purpose: str, held: ExitStack) -> socket.socket:
@@ -205,8 +212,7 @@ class Household:
             if settings.api_socket:
                 lines.append(f"api unix:{settings.api_socket}")
         if "dns" in self._bound:
-            where = Endpoint(settings.dns.address, sockets.port_of(self._bound["dns"]["udp"]))
-            lines.append(f"dns {where} (udp, tcp)")
+            lines += [self._dns_line(place, listener) for place, listener in enumerate(settings.dns)]
         if "dhcp" in self._bound:
             lines.append(f"dhcp {', '.join(settings.dhcp4)}")
         elif "dhcp" in settings.roles:
@@ -214,6 +220,10 @@ class Household:
         token = f"  (admin token in {ADMIN_TOKEN})" if (settings.directory / ADMIN_TOKEN).exists() else ""
         lines.append(f"data {settings.data}{token}")
         return [*lines, "ready"]
+
+    def _dns_line(self, place: int, listener: Listener) -> str:
+        where = Endpoint(listener.endpoint.address, sockets.port_of(self._bound["dns"][f"udp{place}"]))
+        return f"dns {where} (udp, tcp)" + (f" vrf {listener.vrf}" if listener.vrf else "")
 
 
 def _needed(role: str, settings: Settings) -> Settings:

@@ -15,6 +15,8 @@ EXAMPLES = """Examples:
 
   tenure serve --data /var/lib/tenure --dns 192.0.2.53:53 --dhcp4 eno2,eno3
 
+  tenure serve --dns 192.0.2.53:53,198.51.100.53:53=customer-a
+
   TENURE_DATABASE=postgresql://tenure@db/tenure tenure serve --roles api,dns
 """
 
@@ -34,7 +36,12 @@ def serve(
     api_socket: Annotated[
         str | None, typer.Option(metavar="PATH", help="The same API on a Unix socket, for plug-ins here.")
     ] = None,
-    dns: Annotated[str | None, typer.Option(metavar="ADDR:PORT", help="DNS, UDP and TCP; 127.0.0.1:5353.")] = None,
+    dns: Annotated[
+        str | None, typer.Option(metavar="ADDR:PORT[=VRF],…", help="DNS, UDP and TCP; 127.0.0.1:5353.")
+    ] = None,
+    transfer_from: Annotated[
+        str | None, typer.Option(metavar="PREFIX,…", help="Who may take whole zones unsigned; nobody.")
+    ] = None,
     dhcp4: Annotated[str | None, typer.Option(metavar="IFACE,…", help="Serve DHCPv4 on these interfaces.")] = None,
     roles: Annotated[
         str | None, typer.Option(metavar="ROLE,…", help="Of api, dhcp and dns; all. The writer always runs.")
