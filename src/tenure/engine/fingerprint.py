@@ -14,7 +14,7 @@ from tenure.engine.space import Space
 from tenure.engine.state import State
 
 _VALUES = (
-    "vrfs", "locations", "networks", "ranges", "zones", "names", "relays", "records", "made", "tsig_keys", "secondaries",
+    "vrfs", "locations", "networks", "ranges", "zones", "names", "relays", "records", "tsig_keys", "secondaries",
 )  # fmt: skip
 _COUNTS = ("claims_of", "claims_at", "waiting", "families")
 _ROWS = ("claims", "allocations", "interfaces", "machines", "tokens")
@@ -25,6 +25,7 @@ _GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed", "
 def fingerprint(state: State) -> dict[str, Any]:
     """All that a state says. Rests that are over must have ended (`State.advance`)."""
     said: dict[str, Any] = {name: dict(getattr(state, name)) for name in _VALUES}
+    said["made"] = {zone: {owner: dict(rows) for owner, rows in made.items()} for zone, made in state.made.items()}
     said.update({name: _without(getattr(state, name), 0) for name in _COUNTS})
     said["strays"] = set(state.strays)
     said["strangers"] = set(state.strangers)

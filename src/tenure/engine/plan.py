@@ -17,9 +17,12 @@ from tenure.engine import (
     moves,
     observe,
     reassign,
+    records,
     renumber,
     subnets,
     tend,
+    transfers,
+    zones,
 )
 from tenure.engine.draft import Draft, Moment, Plan
 from tenure.engine.facts import Facts
@@ -125,6 +128,17 @@ _PLANNERS: dict[type, Callable[[Any, Draft], Any]] = {
     u.Lapse: lapse.lapse,
     u.Tend: tend.tend,
     u.ReadCapacity: capacity.read_capacity,
+    u.CreateZone: zones.create_zone,
+    u.ChangeZone: zones.change_zone,
+    u.DeleteZone: zones.delete_zone,
+    u.CreateRecord: records.create_record,
+    u.ChangeRecord: records.change_record,
+    u.DeleteRecord: records.delete_record,
+    u.CreateTsigKey: transfers.create_tsig_key,
+    u.DeleteTsigKey: transfers.delete_tsig_key,
+    u.CreateSecondary: transfers.create_secondary,
+    u.ChangeSecondary: transfers.change_secondary,
+    u.DeleteSecondary: transfers.delete_secondary,
     u.CreateToken: inventory.create_token,
     u.RevokeToken: inventory.revoke_token,
 }

@@ -10,6 +10,7 @@ large tables, so it is imported when the first such name comes, not before.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -21,6 +22,7 @@ LONGEST_NAME: Final = 253  # in text without escapes, the last dot left out
 LONGEST_WIRE: Final = 255
 
 _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_ANY_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?|[0-9]{1,3}/[0-9]{1,2}")  # 0/25 is RFC 2317's
 _DOTTED_QUAD: Final = re.compile(r"[0-9]+(?:\.[0-9]+){3}")
 _LONGEST_INPUT: Final = 4 * LONGEST_NAME  # Unicode is mostly shorter than its A-label; this only bounds the work
 _NIBBLES_END: Final = ".ip6.arpa."
@@ -50,20 +52,42 @@ def parse_hostname(text: str, pointer: str = "") -> str:
 
     Source: RFC 1123 section 2.1; RFC 1035 section 2.3.4; RFC 5891 section 5; RFC 3696 section 2.
     """
-    if len(text) > _LONGEST_INPUT:
-        raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
-    relative = text.removesuffix(".")
-    labels = [_parse_label(label, text, pointer) for label in relative.split(".")]
-    name = ".".join(labels)
-    if len(name) > LONGEST_NAME:
-        raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
-    if _DOTTED_QUAD.fullmatch(name):
-        raise refusal(text, "looks like an IPv4 address, not a host name", pointer)
-    if relative == text:
+    return _parse_name(text, _parse_label, pointer)
+
+
+def parse_name(text: str, pointer: str = "", *, wildcard: bool = False) -> str:
+    """Read a name that need not be a host's, as an owner or target of a record: it may have underscores.
+
+    Args:
+        text, pointer: As of `parse_hostname`.
+        wildcard: Whether its first label may be `*`.
+
+    Returns:
+        As `parse_hostname`. A label such as `0/25`, by which others call a classless reverse zone, is taken too.
+
+    Raises:
+        InvalidValue: As of `parse_hostname`.
+
+    Source: RFC 8552 section 1.1; RFC 2317 section 4; RFC 4592 section 2.1.1.
+    """
+    below = text.removeprefix("*.") if wildcard else text
+    if wildcard and text == "*":
+        return text
+    name = _parse_name(below, _parse_any_label, pointer)
+    if below == text:
         return name
-    if labels[-1].isdigit():
-        raise refusal(text, "ends with a label of digits only, which no top-level domain is", pointer)
-    return name + "."
+    if len(name) + 1 > LONGEST_NAME:
+        raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
+    return "*." + name
+
+
+def is_hostname(name: str) -> bool:
+    """Whether a name could stand in a zone as a host's as it is, but for its case: `parse_hostname` takes it."""
+    try:
+        parse_hostname(name)
+    except InvalidValue:
+        return False
+    return True
 
 
 def parse_domain(text: str, pointer: str = "") -> str:
@@ -82,12 +106,13 @@ def display(name: str) -> str:
     return ".".join(_unicode_of(label) or label for label in name.split("."))
 
 
-def fqdn(hostname: str, domain: str) -> str:
+def fqdn(hostname: str, domain: str, pointer: str = "/hostname") -> str:
     """The absolute name of a host: `hostname` under `domain`, or alone if it is fully qualified.
 
     Args:
         hostname: As `parse_hostname` gave it.
         domain: As `parse_domain` gave it.
+        pointer: JSON pointer of the field, for the error.
 
     Raises:
         InvalidValue: Together they are longer than 253 octets.
@@ -97,7 +122,7 @@ def fqdn(hostname: str, domain: str) -> str:
     name = f"{hostname}.{domain}"
     if len(name) > LONGEST_NAME + 1:
         raise InvalidValue(
-            f"{hostname} under {domain} is longer than {LONGEST_NAME} octets", pointer="/hostname", value=hostname
+            f"{hostname} under {domain} is longer than {LONGEST_NAME} octets", pointer=pointer, value=hostname
         )
     return name
 
@@ -137,6 +162,30 @@ def from_wire(octets: bytes) -> str:
     if len(octets) > LONGEST_WIRE or at != len(octets) - 1 or octets[at]:
         raise InvalidValue("the octets are not one uncompressed name", value=octets[:256].hex())
     return "".join(labels) or "."
+
+
+def _parse_name(text: str, parse_label: Callable[[str, str, str], str], pointer: str) -> str:
+    if len(text) > _LONGEST_INPUT:
+        raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
+    relative = text.removesuffix(".")
+    labels = [parse_label(label, text, pointer) for label in relative.split(".")]
+    name = ".".join(labels)
+    if len(name) > LONGEST_NAME:
+        raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
+    if _DOTTED_QUAD.fullmatch(name):
+        raise refusal(text, "looks like an IPv4 address, not a host name", pointer)
+    if relative == text:
+        return name
+    if labels[-1].isdigit():
+        raise refusal(text, "ends with a label of digits only, which no top-level domain is", pointer)
+    return name + "."
+
+
+def _parse_any_label(label: str, text: str, pointer: str) -> str:
+    found = label.lower()
+    if found.isascii() and len(found) <= LONGEST_LABEL and _ANY_LABEL.fullmatch(found) and found[:4] != "xn--":
+        return found
+    return _parse_label(label, text, pointer)
 
 
 def _parse_label(label: str, text: str, pointer: str) -> str:

@@ -1,0 +1,241 @@
+"""Zones as people make and change them. (Which zones networks and subnets bring along is decided above the engine.)"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tenure.engine import resolve
+from tenure.engine.draft import Draft
+from tenure.engine.inventory import changed, converted, vacant
+from tenure.engine.state import State
+from tenure.errors import Conflict, InvalidValue, NotFound
+from tenure.model import events as e
+from tenure.model.answers import Made, Nothing
+from tenure.model.dnsdata import CATALOG, Zone
+from tenure.model.uses import ChangeZone, CreateZone, DeleteZone
+from tenure.naming.authority import CONTACT
+from tenure.naming.hostnames import LONGEST_NAME, parse_domain, parse_name
+from tenure.naming.reverse import classless_zone, zone_span, zones_for
+from tenure.naming.templates import parse_template
+from tenure.net.addresses import parse_prefix
+
+LONGEST_TTL: Final = 2**31 - 1
+MOST_SERVERS: Final = 16
+LONGEST_ZONE: Final = LONGEST_NAME - len(CONTACT) - 1
+_REVERSE: Final = ("in-addr.arpa.", "ip6.arpa.")
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What a person may say of a zone."""
+
+    ttl: int = 300
+    negative_ttl: int = 60
+    name_servers: tuple[str, ...] = ()
+    name_template: str | None = None
+
+
+def find_zone(state: State, name: str, pointer: str = "") -> Zone:
+    """A zone by its id, or by its name where one vrf alone has such a zone.
+
+    Raises:
+        NotFound: There is none.
+        InvalidValue: Several vrfs have one of this name.
+    """
+    if name in state.zones:
+        return state.zones[name]
+    absolute = name.lower() if name.endswith(".") else name.lower() + "."
+    found = [zone for vrf in state.vrfs if (zone := state.zone_named(vrf, absolute)) is not None]
+    if not found:
+        raise NotFound(f"there is no zone {name!r}", kind="zone", name=name, pointer=pointer)
+    if len(found) > 1:
+        ids = [zone.id for zone in found]
+        raise InvalidValue(f"several vrfs have a zone {absolute}; name its id", pointer=pointer, allowed=ids)
+    return found[0]
+
+
+def zone_around(state: State, vrf: str, owner: str) -> Zone | None:
+    """The innermost zone of a vrf that a name is in: its own, where a zone is called so. Cost: a look a label."""
+    while owner:
+        found = state.zone_named(vrf, owner)
+        if found is not None:
+            return found
+        owner = owner.partition(".")[2]
+    return None
+
+
+def create_zone(use: CreateZone, draft: Draft) -> Made:
+    """Make a zone that stays, whatever networks and subnets there are.
+
+    Raises:
+        InvalidValue: Its name cannot be a zone's, or a field is malformed.
+        Conflict: The vrf has it already, or a zone around it has records at or below its name.
+    """
+    vrf = resolve.resolved(draft.state, "vrf", use.vrf, "/vrf")
+    name = _zone_name(use.name)
+    there = draft.state.zone_named(vrf, name)
+    if there is not None:
+        how = "" if there.kept else "; networks or subnets brought it, and it stays without them if it is `kept`"
+        raise Conflict(f"there is a zone {name} already{how}", kind="zone", name=name, id=there.id, pointer="/name")
+    for field in use.fields:
+        if field not in _Said.__struct_fields__:
+            raise InvalidValue(f"{field} is not a field that can be set", pointer=f"/{field}")
+    said = converted(use.fields, _Said)
+    zone = Zone(id=next(draft.moment.ids), vrf=vrf, name=name, kept=True, **msgspec.structs.asdict(said))
+    zone = _sound(draft, zone)
+    unshadowed(draft.state, vrf, name)
+    draft.record(e.ZoneCreated(zone=zone))
+    return Made(zone=zone)
+
+
+def change_zone(use: ChangeZone, draft: Draft) -> Made:
+    """Change a zone's times, name servers or template, or whether it stays; all of it is new to who follows it.
+
+    What changes nothing is not recorded.
+
+    Raises:
+        NotFound, InvalidValue, StaleRevision: As usual.
+        Conflict: It would not stay, and nothing but that keeps it: delete it.
+    """
+    old = find_zone(draft.state, use.zone)
+    resolve.matching(old.revision, draft.asked.if_match)
+    _not_catalog(old)
+    zone = _sound(draft, changed(old, use.changes, ("vrf", "name", "serial", "floor")))
+    if old.kept and not zone.kept and not needing(draft.state, old):
+        raise Conflict(f"nothing else needs zone {old.name}; delete it", zone=old.id, pointer="/kept")
+    if msgspec.structs.replace(zone, revision=old.revision) == old:
+        return Made(zone=old)
+    draft.record(e.ZoneReshaped(zone=zone))
+    return Made(zone=zone)
+
+
+def delete_zone(use: DeleteZone, draft: Draft) -> Nothing:
+    """Close a zone without records; one that networks or subnets need stays as long as they.
+
+    Raises:
+        InUse: It has records that people made; or others need it, and no person had made it.
+    """
+    zone = find_zone(draft.state, use.zone)
+    resolve.matching(zone.revision, draft.asked.if_match)
+    _not_catalog(zone)
+    records = draft.state.made.get(zone.id, {})
+    vacant(f"zone {zone.name}", [f"{r.owner} {r.type}" for owner in records.values() for r in owner.values()])
+    holders = needing(draft.state, zone)
+    if not holders:
+        draft.record(e.ZoneDeleted(zone=zone))
+    elif zone.kept:
+        draft.record(e.ZoneReshaped(zone=msgspec.structs.replace(zone, kept=False, revision=zone.revision + 1)))
+    else:
+        vacant(f"zone {zone.name}", holders, advice="; it goes with them")
+    return Nothing()
+
+
+def needing(state: State, zone: Zone) -> list[str]:
+    """The networks and subnets for which a zone is there. Cost: a forward one's: the networks; else those in it."""
+    span = zone_span(zone.name)
+    if span is None:
+        return [f"network {n.name}" for n in state.networks.values() if (n.vrf, n.domain) == (zone.vrf, zone.name)]
+    spaces = (space for space in state.subnets.values() if space.subnet.vrf == zone.vrf)
+    inside = (s.subnet for s in spaces if s.version == span[0] and s.first <= span[2] and span[1] <= s.last)
+    return [f"subnet {subnet.cidr}" for subnet in inside if zone.name in _pointer_zones(subnet.cidr, subnet.reverse)]
+
+
+def unshadowed(state: State, vrf: str, name: str) -> None:
+    """Refuse a new zone that would hide records which people made in the zone around it.
+
+    Raises:
+        Conflict: With the first 20 of them.
+    """
+    around = zone_around(state, vrf, name)
+    if around is None or around.id not in state.made:
+        return
+    span, below = zone_span(name) if name[0].isdigit() and "-" in name.partition(".")[0] else None, "." + name
+    pointed = set() if span is None else {f"{n & 255}.{around.name}" for n in range(span[1], span[2] + 1)}
+    hidden = [o for o in state.made[around.id] if o == name or o.endswith(below) or o in pointed]
+    if hidden:
+        raise Conflict(
+            f"zone {around.name} has records at or below {name}, which that zone would hide: delete them first",
+            zone=around.id,
+            holders=sorted(hidden)[:20],
+            count=len(hidden),
+            pointer="/name",
+        )
+
+
+def _pointer_zones(cidr: str, reverse: str) -> set[str]:
+    """The names of zones that a subnet has for its pointers, whether or not it shares them."""
+    prefix = parse_prefix(cidr)
+    if reverse == "off":
+        return set()
+    if prefix.version == 6 or prefix.prefixlen <= 24 or reverse == "plain":
+        return {name for name, _, _ in zones_for(prefix)}
+    return {classless_zone(int(prefix.network_address), prefix.prefixlen)}
+
+
+def _zone_name(text: str) -> str:
+    name = parse_name(text if text.endswith(".") else text + ".", "/name")
+    if len(name) > LONGEST_ZONE + 1:
+        raise InvalidValue(
+            f"a zone's name has at most {LONGEST_ZONE} octets: {CONTACT}, which it needs, goes before it",
+            pointer="/name",
+            maximum=LONGEST_ZONE,
+        )
+    if name == CATALOG:
+        raise InvalidValue(f"{name} is the catalog, which comes with the first secondary", pointer="/name")
+    if name.endswith(_REVERSE):
+        _reverse_name(name)
+    return name
+
+
+def _reverse_name(name: str) -> None:
+    span = zone_span(name)
+    if span is None:
+        raise InvalidValue(
+            f"{name} is no reverse zone's name: whole octets or nibbles, or as 64-26.2.0.192.in-addr.arpa.",
+            pointer="/name",
+            value=name,
+        )
+    if span[1] == span[2] and "-" not in name:
+        raise InvalidValue(f"{name} is an address's name, not a zone's", pointer="/name", value=name)
+
+
+def _not_catalog(zone: Zone) -> None:
+    if zone.catalog:
+        raise Conflict(f"{zone.name} is the catalog: it is there as long as there are secondaries", zone=zone.id)
+
+
+def _sound(draft: Draft, zone: Zone) -> Zone:
+    """A zone whose fields hold, its servers and template in their one spelling."""
+    for field in ("ttl", "negative_ttl"):
+        if not 0 <= getattr(zone, field) <= LONGEST_TTL:
+            raise InvalidValue(
+                f"{field} must be 0 to {LONGEST_TTL}", pointer=f"/{field}", minimum=0, maximum=LONGEST_TTL
+            )
+    template = None if zone.name_template is None else parse_template(zone.name_template)
+    if template is not None and zone_span(zone.name) is not None:
+        raise InvalidValue("a reverse zone has no template: its names come from the forward one", pointer=_TEMPLATE)
+    return msgspec.structs.replace(zone, name_servers=servers(zone.name_servers), **_spelled(zone))
+
+
+_TEMPLATE: Final = "/name_template"
+
+
+def _spelled(zone: Zone) -> Mapping[str, Any]:
+    return {} if zone.name_template is None else {"name_template": zone.name_template.lower()}
+
+
+def servers(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of servers in their one spelling.
+
+    Raises:
+        InvalidValue: More than 16; one is no absolute host name, or stands twice.
+    """
+    if len(names) > MOST_SERVERS:
+        raise InvalidValue(f"name_servers are at most {MOST_SERVERS}", pointer="/name_servers", maximum=MOST_SERVERS)
+    found: dict[str, None] = {}
+    for at, text in enumerate(names):
+        name = parse_domain(text, f"/name_servers/{at}")
+        if name in found:
+            raise InvalidValue(f"{name} stands twice", pointer=f"/name_servers/{at}", value=text)
+        found[name] = None
+    return tuple(found)
