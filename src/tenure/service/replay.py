@@ -1,6 +1,6 @@
 """The proof that the tables are views of the ledger: make them again from its events, and compare.
 
-Left out are what the ledger does not hold: digests of tokens, and serials of zones.
+Left out are what the ledger does not hold: secrets of tokens and TSIG keys, and serials of zones.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,10 @@ _BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _PAGE: Final = 5000
 _KEYS: Final = 1000
 _SHOWN: Final = 100
-_INVENTORY: Final = ("vrfs", "locations", "networks", "subnets", "ranges", "zones", "tokens")
+_INVENTORY: Final = ("vrfs", "locations", "networks", "subnets", "ranges", "zones", "records", "secondaries")
+_SECRET: Final = ("tokens", "tsig_keys")
+"""Of these a snapshot has what the ledger has not beside each."""
+_THINGS: Final = ("vrfs", "locations", "networks", "ranges", "records", "made", "tsig_keys", "secondaries")
 
 
 class Rebuilt:
@@ -86,7 +89,7 @@ def differences(store: Store, rebuilt: Rebuilt | None = None) -> list[str]:
 def described(state: State, now: datetime) -> dict[str, Any]:
     """All that a state says, as plain values that can be compared. `now` ends what rests no longer."""
     state.advance(now)
-    said: dict[str, Any] = {name: getattr(state, name) for name in ("vrfs", "locations", "networks", "ranges")}
+    said: dict[str, Any] = {name: getattr(state, name) for name in _THINGS}
     said["zones"] = {zone.id: _without_serial(zone) for zone in state.zones.values()}
     for name in ("claims_of", "claims_at", "waiting"):
         said[name] = {key: number for key, number in getattr(state, name).items() if number}
@@ -109,10 +112,10 @@ def _read(rebuilt: Rebuilt, store: Store) -> None:
 
 
 def _differences(rebuilt: Rebuilt, snapshot: Snapshot, turn: Turn) -> Iterator[str]:
-    stored: dict[str, Rows] = {name: {(row.id,): row for row in getattr(snapshot, name)} for name in _INVENTORY[:-1]}
-    stored["tokens"] = {(token.id,): token for token, _ in snapshot.tokens}
-    for name in _INVENTORY:
-        yield from _compared(name, _masked(rebuilt.rows(name)), _masked(stored[name]))
+    stored: dict[str, Iterable[Any]] = {name: getattr(snapshot, name) for name in _INVENTORY}
+    stored |= {name: (row for row, _ in getattr(snapshot, name)) for name in _SECRET}
+    for name, rows in stored.items():
+        yield from _compared(name, _masked(rebuilt.rows(name)), _masked({(row.id,): row for row in rows}))
     yield from _compared(
         "blocks", *(_by_block(blocks) for blocks in (rebuilt.rows("blocks").values(), snapshot.blocks()))
     )

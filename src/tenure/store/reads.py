@@ -429,6 +429,10 @@ class Reads(Protocol):
         """The open token whose secret has this SHA-256."""
         ...
 
+    def sealed(self, key: str) -> bytes | None:
+        """The secret of an open TSIG key (an id), encrypted as it was given; None where there is no such key."""
+        ...
+
     def changes_since(self, zone: str, serial: int, limit: int = 1000) -> list[ZoneChange]:
         """A zone's changes that follow a serial, in order; none where the journal does not know it, or knows no more.
 

@@ -27,6 +27,7 @@ class Target(NamedTuple):
     raw: Any
     now: int
     digests: dict[str, bytes]
+    sealed: dict[str, bytes]
 
 
 Parts = tuple[list[Any], list[Any], list[Any]]
@@ -213,8 +214,8 @@ def _inventory(table: Table, columns: Callable[[Target, Any], dict[str, Any]]) -
 
 
 def _movable(row: dict[str, Any]) -> dict[str, Any]:
-    """What a change may change: a zone's serial moves with its records only, a token's secret never."""
-    return {name: value for name, value in row.items() if name not in ("id", "serial", "digest")}
+    """What a change may change: a zone's serial moves with its records only, a secret never."""
+    return {name: value for name, value in row.items() if name not in ("id", "serial", "digest", "sealed")}
 
 
 def _columns(to: Target, value: Any, columns: Callable[[Target, Any], dict[str, Any]]) -> dict[str, Any]:
@@ -248,6 +249,10 @@ def _token(to: Target, token: Any) -> dict[str, Any]:
     return {"name": token.name, "digest": to.digests[token.id]}
 
 
+def _tsig_key(to: Target, key: Any) -> dict[str, Any]:
+    return {"name": key.name, "sealed": to.sealed[key.id]}
+
+
 _APPLIES: dict[str, Callable[[Target, list[Image]], None]] = {
     "vrfs": _inventory(t.vrfs, _fields("name")),
     "locations": _inventory(t.locations, _fields("name", "kind", "parent")),
@@ -257,6 +262,9 @@ _APPLIES: dict[str, Callable[[Target, list[Image]], None]] = {
     "machines": _inventory(t.machines, _machine),
     "interfaces": _inventory(t.interfaces, _fields("machine", "mac")),
     "zones": _inventory(t.zones, _fields("vrf", "name", "serial")),
+    "records": _inventory(t.records, _fields("zone", "owner", "type")),
+    "tsig_keys": _inventory(t.tsig_keys, _tsig_key),
+    "secondaries": _inventory(t.secondaries, _fields("name", "vrf")),
     "tokens": _inventory(t.tokens, _token),
     "blocks": _blocks,
     "claims": _claims,

@@ -1,25 +1,22 @@
 """Lists and single things for people and programs, in SQLAlchemy Core."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Select, Table, TextClause, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, Table, and_, exists, func, or_, select
 
-from tenure.errors import InvalidValue
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Range, Subnet, Vrf
 from tenure.model.answers import Holding, MachineWithInterfaces
-from tenure.model.dnsdata import Zone, ZoneChange
 from tenure.model.events import Entry
 from tenure.model.holding import Allocation
 from tenure.model.machines import Machine
 from tenure.model.observed import Observation
 from tenure.model.placement import Block
 from tenure.model.topology import Location
-from tenure.net.addresses import parse_address, parse_prefix
+from tenure.net.addresses import parse_address
 from tenure.store.interface import (
     Custom,
     Findings,
@@ -39,7 +36,6 @@ from tenure.store.sql import held
 from tenure.store.sql import rows as r
 from tenure.store.sql import tables as t
 from tenure.store.sql.affected import affected
-from tenure.store.sql.connect import Database
 from tenure.store.sql.history import time_line
 from tenure.store.sql.joins import (
     ALLOCATION,
@@ -53,11 +49,11 @@ from tenure.store.sql.joins import (
     with_interfaces,
 )
 from tenure.store.sql.labels import labelled
-from tenure.store.sql.pages import Snapshot, beginning, bounded, seen
+from tenure.store.sql.lists import only, opened
+from tenure.store.sql.pages import Snapshot, bounded
 from tenure.store.sql.past import ENTRY, about_address, address_then, addresses_then, place_at
 from tenure.store.sql.search import find
-
-V = TypeVar("V")
+from tenure.store.sql.zone_reads import ZoneReads
 
 _AT_ONCE = 1000
 """Addresses of one question."""
@@ -72,12 +68,8 @@ _FORMER: Final[dict[FormerKind, tuple[Table, Any]]] = {
 }
 
 
-class SqlReads:
+class SqlReads(ZoneReads):
     """`Reads` over either database."""
-
-    def __init__(self, db: Database, reading: Callable[[], AbstractContextManager[Connection]]) -> None:
-        self._db = db
-        self._reading = reading
 
     def vrfs(self, after: str = "", limit: int = 100, *, q: str = "") -> Page[Vrf]:
         """Open vrfs."""
@@ -131,7 +123,7 @@ class SqlReads:
         custom: Custom = (),
     ) -> Page[MachineWithInterfaces]:
         """Open machines with their open interfaces."""
-        query = _where(select(t.machines.c.body), t.machines, q=q, location=location, kind=kind, state=state)
+        query = opened(select(t.machines.c.body), t.machines, q=q, location=location, kind=kind, state=state)
         query = query.where(*labelled(t.machines, tags, custom))
         decode = msgspec.json.Decoder(Machine).decode
         with self._seen() as at:
@@ -142,12 +134,6 @@ class SqlReads:
         """What machines hold now."""
         with self._seen() as at:
             return held_by_machine(at, machines)
-
-    def zones(self, after: str = "", limit: int = 100, *, vrf: str = "", q: str = "") -> Page[Zone]:
-        """Open zones."""
-        query = _where(select(t.zones.c.body, t.zones.c.serial), t.zones, q=q, vrf=vrf)
-        with self._seen() as at:
-            return at.page(query, (t.zones.c.id,), after, limit, lambda rows: [r.zone_of(*row) for row in rows])
 
     def claims(
         self,
@@ -277,15 +263,9 @@ class SqlReads:
     def machine(self, name: str) -> Seen[MachineWithInterfaces | None]:
         """An open machine by name or id, with its open interfaces."""
         with self._seen() as at:
-            row = _only(at, select(t.machines.c.body), t.machines, name)
+            row = only(at, select(t.machines.c.body), t.machines, name)
             machine = None if row is None else msgspec.json.decode(row[0], type=Machine)
             return Seen(None if machine is None else with_interfaces(at, [machine])[0], at.head)
-
-    def zone(self, name: str) -> Seen[Zone | None]:
-        """An open zone by id, or by name where only one vrf has it."""
-        with self._seen() as at:
-            row = _only(at, select(t.zones.c.body, t.zones.c.serial), t.zones, name)
-            return Seen(None if row is None else r.zone_of(*row), at.head)
 
     def claim(self, name: str) -> Seen[Holding | None]:
         """A claim by id."""
@@ -414,67 +394,6 @@ class SqlReads:
         with self._seen() as at:
             row = at.first(select(c.body).where(c.digest == digest, c.until.is_(None)))
             return None if row is None else msgspec.json.decode(row[0], type=Token)
-
-    def zone_changes(self, zone: str, after: int, limit: int = 1000) -> list[ZoneChange]:
-        """A zone's changes above a ledger sequence."""
-        c = t.zone_changes.c
-        columns = [c[name] for name in r.ZONE_CHANGE]
-        query = select(*columns).where(c.zone == zone, c.sequence > after)
-        with self._seen() as at:
-            rows = at.all(query.order_by(c.sequence).limit(bounded(limit)))
-            return [r.zone_change_of(row) for row in rows]
-
-    def _seen(self) -> AbstractContextManager[Snapshot]:
-        return seen(self._db, self._reading)
-
-    def _list(
-        self,
-        table: Table,
-        type_: type[V],
-        after: str,
-        limit: int,
-        more: Iterable[ColumnElement[bool] | TextClause] = (),
-        *,
-        q: str = "",
-        **equal: str,
-    ) -> Page[V]:
-        decode = msgspec.json.Decoder(type_).decode
-        query = _where(select(table.c.body), table, q=q, **equal).where(*more)
-        with self._seen() as at:
-            return at.page(query, (table.c.id,), after, limit, lambda rows: [decode(row[0]) for row in rows])
-
-    def _one(self, table: Table, type_: type[V], name: str) -> Seen[V | None]:
-        with self._seen() as at:
-            row = _only(at, select(table.c.body), table, name)
-            return Seen(None if row is None else msgspec.json.decode(row[0], type=type_), at.head)
-
-
-def _where(query: Select[Any], table: Table, *, q: str = "", **equal: str) -> Select[Any]:
-    """What is open, has these columns, and a name that begins with `q`."""
-    query = query.where(table.c.until.is_(None))
-    for name, value in equal.items():
-        query = query.where(table.c[name] == value) if value else query
-    return query.where(beginning(table.c.name, q)) if q else query
-
-
-def _only(at: Snapshot, query: Select[Any], table: Table, name: str) -> Any:
-    """The open row with this id, else the only one with this name."""
-    here = query.where(table.c.until.is_(None))
-    row = at.first(here.where(table.c.id == name))
-    named = _named(table, name)
-    if row is not None or named is None:
-        return row
-    found = at.all(here.where(named).limit(2))
-    return found[0] if len(found) == 1 else None
-
-
-def _named(table: Table, name: str) -> ColumnElement[bool] | None:
-    if table is t.subnets:
-        try:
-            return table.c.prefix == r.packed_prefix(str(parse_prefix(name)))
-        except InvalidValue:
-            return None
-    return table.c.name == name if "name" in table.c else None
 
 
 def _in_state(state: str) -> ColumnElement[bool]:

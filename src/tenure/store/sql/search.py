@@ -20,6 +20,8 @@ _NAMED = (
     ("zone", t.zones),
     ("vrf", t.vrfs),
     ("token", t.tokens),
+    ("secondary", t.secondaries),
+    ("tsig_key", t.tsig_keys),
 )
 _BY_ID = (("subnet", t.subnets), ("range", t.ranges), ("interface", t.interfaces))
 
@@ -138,7 +140,10 @@ def _queries(words: str, lower: str, exact: bool) -> list[Select[Any]]:
     claims = select(literal("claim"), c.id, c.handle).where(c.until.is_(None), handle)
     hostname = and_(a.hostname.is_not(None), a.hostname == lower if exact else beginning(a.hostname, lower))
     addresses = select(literal("address"), a.id, a.hostname).where(a.until.is_(None), hostname)
-    return [*named, claims, addresses, *(_ids(lower) if exact else [])]
+    rc = t.records.c
+    owner = or_(rc.owner == lower, rc.id == words) if exact else beginning(rc.owner, lower)
+    records = select(literal("record"), rc.id, rc.owner + " " + rc.type).where(rc.until.is_(None), owner)
+    return [*named, claims, addresses, records, *(_ids(lower) if exact else [])]
 
 
 def _named(kind: str, table: Table, words: str, exact: bool) -> Select[Any]:

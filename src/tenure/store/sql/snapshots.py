@@ -12,7 +12,7 @@ import msgspec
 
 from tenure.model.access import Token
 from tenure.model.addressing import Network, Range, Subnet, Vrf
-from tenure.model.dnsdata import Zone
+from tenure.model.dnsdata import Secondary, TsigKey, Zone, ZoneRecord
 from tenure.model.placement import Block
 from tenure.model.topology import Location
 from tenure.store.interface import Held, Named, Span, Stray, Tally
@@ -39,10 +39,10 @@ class SqlSnapshot:
         self.subnets: Sequence[Subnet] = self._open("subnets", Subnet)
         self.ranges: Sequence[Range] = self._open("ranges", Range)
         self.zones: Sequence[Zone] = [r.zone_of(*row) for row in self._rows("body, serial", "zones")]
-        token = msgspec.json.Decoder(Token).decode
-        self.tokens: Sequence[tuple[Token, bytes]] = [
-            (token(body), bytes(digest)) for body, digest in self._rows("body, digest", "tokens")
-        ]
+        self.records: Sequence[ZoneRecord] = self._open("records", ZoneRecord)
+        self.tsig_keys: Sequence[tuple[TsigKey, bytes]] = self._with("sealed", "tsig_keys", TsigKey)
+        self.secondaries: Sequence[Secondary] = self._open("secondaries", Secondary)
+        self.tokens: Sequence[tuple[Token, bytes]] = self._with("digest", "tokens", Token)
 
     def blocks(self) -> Iterator[Block]:
         """Open blocks, a kind at a time: what a block is cut from comes before it."""
@@ -169,6 +169,10 @@ class SqlSnapshot:
     def _open(self, table: str, type_: type[V]) -> list[V]:
         decode = msgspec.json.Decoder(type_).decode
         return [decode(row[0]) for row in self._rows("body", table)]
+
+    def _with(self, column: str, table: str, type_: type[V]) -> list[tuple[V, bytes]]:
+        decode = msgspec.json.Decoder(type_).decode
+        return [(decode(body), bytes(beside)) for body, beside in self._rows(f"body, {column}", table)]
 
     def _rows(self, columns: str, table: str) -> list[r.Row]:
         return self._db.fetch(self._raw, f"SELECT {columns} FROM {table} WHERE until IS NULL ORDER BY id", ())

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
 )
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Counts the schema's changes. A node whose number differs from the database's does not write."""
 
 OF_CLAIMS: Final = (
@@ -151,6 +151,20 @@ interfaces = _inventory(
 zones = _inventory(
     "zones", _text("vrf"), _text("name"), _number("serial"), _open("zones_name", "vrf", "name", unique=True)
 )
+records = _inventory(
+    "records",
+    _text("zone"),
+    _text("owner"),
+    _text("type"),
+    _open("records_zone", "zone", "id"),
+    _open("records_owner", "owner"),
+)
+"""What people made."""
+
+tsig_keys = _inventory("tsig_keys", _text("name"), _bytes("sealed"), _open("tsig_keys_name", "name", unique=True))
+"""`sealed`: the secret, encrypted."""
+
+secondaries = _inventory("secondaries", _text("name"), _text("vrf"), _open("secondaries_name", "name", unique=True))
 tokens = _inventory(
     "tokens",
     _text("name"),
@@ -305,6 +319,7 @@ zone_changes = Table(
     _text("removed"),
     _text("added"),
     PrimaryKeyConstraint("zone", "sequence"),
+    Index("zone_changes_serial", "zone", "serial"),
 )
 
 idempotency = Table(

@@ -101,7 +101,7 @@ class SqlTurn:
     def apply(self, batch: Batch) -> None:
         """Write the batch: one statement a table."""
         with self._db.translated():
-            to = applies.Target(self._db, self._connection, self._raw, r.micros(self.now), batch.digests)
+            to = applies.Target(self._db, self._connection, self._raw, r.micros(self.now), batch.digests, batch.sealed)
             applies.apply_entries(to, batch.entries)
             applies.apply_rows(to, batch.rows)
             applies.apply_zone_changes(to, batch.zone_changes)
