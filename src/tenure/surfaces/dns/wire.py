@@ -71,7 +71,7 @@ def decode(message: bytes) -> Query:
     questions, answers, authorities, others = _COUNTS.unpack_from(message, 4)
     if questions != 1:
         raise WireError("not one question")
-    name_end = _end_of_name(message, HEADER, pointers=False)
+    name_end = end_of_name(message, HEADER, pointers=False)
     if len(message) < name_end + 4:
         raise WireError("the question is cut")
     kind, class_ = struct.unpack_from(">HH", message, name_end)
@@ -104,8 +104,12 @@ def opt(edns: Edns | None, rcode: int = 0) -> bytes:
     return _OPT.pack(0, OPT, EDNS_SIZE, rcode >> 4, 0, _DO if edns.wants_dnssec else 0, 0)
 
 
-def _end_of_name(message: bytes, at: int, *, pointers: bool) -> int:
-    """Where the name at `at` ends. Pointers are not followed, so none can loop."""
+def end_of_name(message: bytes, at: int, *, pointers: bool) -> int:
+    """Where the name at `at` ends. Pointers are not followed, so none can loop.
+
+    Raises:
+        WireError: It is malformed.
+    """
     start = at
     while at < len(message) and at - start < LONGEST_NAME:
         length = message[at]
@@ -122,7 +126,7 @@ def _end_of_name(message: bytes, at: int, *, pointers: bool) -> int:
 def _edns(message: bytes, at: int, skipped: int, others: int) -> Edns | None:
     found = None
     for place in range(skipped + others):
-        fixed = _end_of_name(message, at, pointers=True)
+        fixed = end_of_name(message, at, pointers=True)
         if fixed + _FIXED.size > len(message):
             raise WireError("a record is cut")
         kind, size, flags, length = _FIXED.unpack_from(message, fixed)
