@@ -13,7 +13,7 @@ from tenure.engine.plan import Plan, plan
 from tenure.errors import StoreUnavailable, TenureError
 from tenure.model import uses as u
 from tenure.model.answers import Answer, Answers, Failure, Holding
-from tenure.model.events import Entry, TokenCreated
+from tenure.model.events import Entry, TokenCreated, TsigKeyCreated
 from tenure.service import zoning
 from tenure.service.memory import Memory
 from tenure.service.queue import Key, Waiting, reused
@@ -131,6 +131,7 @@ class Planned:
             self.move.changes,
             list(self._keys()),
             dict(pair for change in self.changes for pair in _digests(change)),
+            dict(pair for change in self.changes for pair in _sealed(change)),
         )
         return self.batch
 
@@ -283,11 +284,21 @@ def _needs(
 
 def _digests(change: Change) -> Iterator[tuple[str, bytes]]:
     """SHA-256 of each new token's secret, by the token's id: the ledger never sees it."""
-    use = change.asked.use
-    asked = use.uses if isinstance(use, u.Together) else (use,)
-    secrets = [each.digest for each in asked if isinstance(each, u.CreateToken)]
+    secrets = [each.digest for each in _asked(change) if isinstance(each, u.CreateToken)]
     tokens = [event.token.id for event in change.plan.events if isinstance(event, TokenCreated)]
     return zip(tokens, secrets, strict=True)
+
+
+def _sealed(change: Change) -> Iterator[tuple[str, bytes]]:
+    """Each new TSIG key's secret, encrypted, by the key's id: the ledger never sees it."""
+    secrets = [each.sealed for each in _asked(change) if isinstance(each, u.CreateTsigKey)]
+    keys = [event.key.id for event in change.plan.events if isinstance(event, TsigKeyCreated)]
+    return zip(keys, secrets, strict=True)
+
+
+def _asked(change: Change) -> tuple[u.Use, ...]:
+    use = change.asked.use
+    return use.uses if isinstance(use, u.Together) else (use,)
 
 
 def _encoded(answer: Answer) -> bytes:
