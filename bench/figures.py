@@ -1,9 +1,12 @@
 """Figures: what was measured, beside what it should be and beside the limit; as JSON, or as a table for people."""
 
+import argparse
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 from rich.console import Console
@@ -118,3 +121,15 @@ def _machine() -> str:
     cores = len(os.sched_getaffinity(0))
     load = os.getloadavg()[0]
     return f"{cores} cores, load {load:.1f}, Python {platform.python_version()}, Linux {platform.release()}"
+
+
+def command(doc: str | None, run: Callable[[Report, float, Path], None], argv: Sequence[str] | None) -> None:
+    """The command line of a bench: how much of it, and how its figures are shown; `run` has a directory of its own."""
+    words = argparse.ArgumentParser(description=doc)
+    words.add_argument("--scale", type=float, default=1.0, help="of every count; targets say nothing below 1")
+    words.add_argument("--json", action="store_true", help="one JSON value instead of a table")
+    asked = words.parse_args(argv)
+    report = Report(asked.scale)
+    with tempfile.TemporaryDirectory(prefix="tnb-") as directory:
+        run(report, asked.scale, Path(directory))
+    report.show(as_json=asked.json)

@@ -4,9 +4,7 @@ Ten thousand machines pass commissioning in one call while DHCP clients come and
 over a hundred thousand. What each figure means: docs/reference/performance.md.
 """
 
-import argparse
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 import httpx
 
 from bench import leases, serving, site, writing
-from bench.figures import Figure, Report
+from bench.figures import Figure, Report, command
 from bench.stores import SqliteFile, SqliteFiles, recorded
 from bench.writing import percentiles
 from tenure.model import uses as u
@@ -167,14 +165,7 @@ def _times(count: int) -> Any:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, and print."""
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--scale", type=float, default=1.0, help="of every count; targets say nothing below 1")
-    words.add_argument("--json", action="store_true", help="one JSON value instead of a table")
-    asked = words.parse_args(argv)
-    report = Report(asked.scale)
-    with tempfile.TemporaryDirectory(prefix="tnb-") as directory:
-        run(report, asked.scale, Path(directory))
-    report.show(as_json=asked.json)
+    command(__doc__, run, argv)
 
 
 if __name__ == "__main__":
