@@ -36,12 +36,15 @@ lint: $(STAMP)  ## formatting, lint, types and contracts, without the tests
 docs: $(STAMP)  ## check the documents: links, lists, and every example, run
 	@$(BIN)/pytest -q tests/house/test_documents.py tests/docs
 
-bench: $(STAMP)  ## measure allocation (long), placement, routing tables, the past and machines
+bench: $(STAMP)  ## measure allocation (long), placement, routing tables, the past, machines and DNS
 	@$(BIN)/python -m bench.allocate
 	@$(BIN)/python -m bench.placement
 	@$(BIN)/python -m bench.routes
 	@$(BIN)/python -m bench.history
 	@$(BIN)/python -m bench.machines
+	@$(BIN)/python -m bench.dns_visible
+	@$(BIN)/python -m bench.dns_transfers
+	@$(BIN)/python -m bench.dns_queries
 
 fuzz: $(STAMP)  ## feed the codecs and the state machine random input for MINUTES (60)
 	@FUZZ_MINUTES=$(MINUTES) $(BIN)/pytest -q --timeout=0 -m fuzz tests
