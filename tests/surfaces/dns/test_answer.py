@@ -71,7 +71,8 @@ def ask(
         ("ns.prod.example.", "A", [Record("ns.prod.example.", A, 300, LISTENER[0].packed)]),
         ("ns.prod.example.", "AAAA", [Record("ns.prod.example.", AAAA, 300, LISTENER[1].packed)]),
         ("ns.2.0.192.in-addr.arpa.", "A", [Record("ns.2.0.192.in-addr.arpa.", A, 300, LISTENER[0].packed)]),
-        ("www.prod.example.", "A", [ALIAS]),
+        ("www.prod.example.", "A", [ALIAS, HOST]),
+        ("www.prod.example.", "CNAME", [ALIAS]),
     ],
 )
 def test_what_is_there(table: ZoneTable, name: str, kind: str, records: list[Record], edns: int) -> None:

@@ -2,7 +2,7 @@
 
 Authoritative only. What is usual is answered by looking up and joining
 bytes; what is not is taken apart with care first, and then answered by the same code.
-Served: any stored type, a CNAME as it stands, ANY by one RRset (RFC 8482),
+Served: any stored type, what `resolution` finds, ANY by one RRset (RFC 8482),
 NXDOMAIN and NODATA with the zone's SOA (RFC 2308), EDNS version 0 (RFC 6891).
 """
 
@@ -11,15 +11,15 @@ from typing import Final
 
 from tenure.surfaces.dns import wire
 from tenure.surfaces.dns.paths import path_of
-from tenure.surfaces.dns.table import Node, ServedZone, ZoneTable
+from tenure.surfaces.dns.resolution import TARGETS, Reply, resolve
+from tenure.surfaces.dns.served import ServedZone
+from tenure.surfaces.dns.table import ZoneTable
 from tenure.surfaces.dns.wire import Edns, Query, WireError
 
 _NO_RECORDS: Final = b"\x00\x01\x00\x00\x00\x00\x00\x00"
 _ONE_MORE: Final = b"\x00\x01\x00\x00\x00\x00\x00\x01"
 _IN: Final = b"\x00\x01"
-_CNAME: Final = b"\x00\x05"
 _OPT: Final = b"\x00\x29"
-_ANY: Final = b"\x00\xff"
 _FIRST_META: Final = b"\x00\x80"
 _META: Final = range(128, 255)
 _LONGEST_USUAL: Final = wire.HEADER + wire.LONGEST_NAME
@@ -27,10 +27,9 @@ _TO_QUESTION: Final = b"\xc0\x0c"
 _OPT_PLAIN: Final = wire.opt(Edns(0, 0, False))
 _OPT_DO: Final = wire.opt(Edns(0, 0, True))
 _HEAD: Final = struct.Struct(">BB4H")
-_POINTER: Final = struct.Struct(">H")
 
 
-def answer(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes | None:
+def answer(query: bytes, table: ZoneTable, over_tcp: bool, reserve: int = 0) -> bytes | None:
     """Answer one query from `table`.
 
     Never raises, whatever the octets are. The question is repeated as it came, its case included.
@@ -39,11 +38,13 @@ def answer(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes | None:
         query: One message, without TCP's length.
         over_tcp: Whether the answer may be as long as a message can be; over UDP it is cut to nothing, with
             TC set, if it is longer than the asker or 1232 octets allow.
+        reserve: Octets, under 512, that the answer leaves free of those: for a TSIG.
 
     Returns:
         The message to send, or None where silence is right: a response, or less than a header.
 
-    Cost: about 2 µs for a name of a few labels, 6 µs for a PTR of IPv6, 15 µs for what is unusual.
+    Cost: about 2 µs for a name of a few labels, 6 µs for a PTR of IPv6 and for what is not there, 15 µs for what
+    is unusual.
     """
     name_end = query.find(0, wire.HEADER) + 1
     end = name_end + 4
@@ -60,8 +61,9 @@ def answer(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes | None:
         found = table.find(query[wire.HEADER : name_end].lower())
         if found and not found[0].closed:
             given = (_OPT_DO if opt[7] & 0x80 else _OPT_PLAIN) if opt else b""
-            return _answer_from(*found, query, kind=kind, end=end, opt=given, size=opt[3:5], over_tcp=over_tcp)
-    return _answer_with_care(query, table, over_tcp)
+            room = _room(opt[3:5], over_tcp) - reserve
+            return _answer_from(table, found, query, kind=kind, end=end, opt=given, room=room)
+    return _answer_with_care(query, table, over_tcp, reserve)
 
 
 def truncated(query: bytes) -> bytes | None:
@@ -92,51 +94,58 @@ def _is_usual(counts: bytes, opt: bytes) -> bool:
 
 
 def _answer_from(
-    served: ServedZone,
-    owner: bytes,
+    table: ZoneTable,
+    found: tuple[ServedZone, bytes],
     query: bytes,
     *,
     kind: bytes,
     end: int,
     opt: bytes,
-    size: bytes,
-    over_tcp: bool,
+    room: int,
 ) -> bytes:
-    path = path_of(owner)
-    node = served.nodes.get(path)
-    rcode, found, denials = wire.NOERROR, 1, 0
+    served, owner = found
+    node = None if served.cuts or kind in TARGETS else served.nodes.get(path_of(owner))
     if isinstance(node, bytes) and node[:2] == kind:
-        records = _TO_QUESTION + node
-    elif matching := _matching(node, kind):
-        found, records = len(matching), b"".join([_TO_QUESTION + each for each in matching])
+        count, records = 1, _TO_QUESTION + node
+    elif isinstance(node, tuple) and (matching := [_TO_QUESTION + each for each in node if each[:2] == kind]):
+        count, records = len(matching), b"".join(matching)
     else:
-        found, denials = 0, 1
-        rcode = wire.NXDOMAIN if node is None and not served.exists(path) else wire.NOERROR
-        records = _POINTER.pack(0xC000 | wire.HEADER + len(owner)) + served.denial
-    head = _HEAD.pack(0x84 | query[2] & 1, rcode, 1, found, denials, 1 if opt else 0)
-    whole = b"".join((query[:2], head, query[wire.HEADER : end], records, opt))
-    if len(whole) <= wire.PLAIN_SIZE or len(whole) <= _room(size, over_tcp):
-        return whole
-    cut = _HEAD.pack(0x86 | query[2] & 1, wire.NOERROR, 1, 0, 0, 1 if opt else 0)
-    return b"".join((query[:2], cut, query[wire.HEADER : end], opt))
+        name = query[wire.HEADER : end - 4].lower()
+        return _whole(resolve(table, name, kind, end), query, end, opt, room)
+    if end + len(records) + len(opt) > room:
+        return _cut(query, end, opt)
+    head = _HEAD.pack(0x84 | query[2] & 1, wire.NOERROR, 1, count, 0, 1 if opt else 0)
+    return b"".join((query[:2], head, query[wire.HEADER : end], records, opt))
 
 
-def _matching(node: Node | None, kind: bytes) -> list[bytes]:
-    if node is None:
-        return []
-    listed = (node,) if isinstance(node, bytes) else node
-    wanted = listed[0][:2] if kind == _ANY else kind
-    found = [each for each in listed if each[:2] == wanted]
-    return found or [each for each in listed if each[:2] == _CNAME]
+def _whole(reply: Reply, query: bytes, end: int, opt: bytes, room: int) -> bytes:
+    """The message; without what need not be told if there is no room for that."""
+    sections = (reply.answers, reply.authority, reply.glue)
+    least = end + sum(len(record) for section in sections for record in section) + len(opt)
+    if least > room:
+        return _cut(query, end, opt)
+    more = reply.additional if reply.size + len(opt) <= room else []
+    others = len(reply.glue) + len(more) + (1 if opt else 0)
+    flags = (0x84 if reply.authoritative else 0x80) | query[2] & 1
+    head = _HEAD.pack(flags, reply.rcode, 1, len(reply.answers), len(reply.authority), others)
+    return b"".join(
+        (query[:2], head, query[wire.HEADER : end], *reply.answers, *reply.authority, *reply.glue, *more, opt)
+    )
+
+
+def _cut(query: bytes, end: int, opt: bytes) -> bytes:
+    head = _HEAD.pack(0x86 | query[2] & 1, wire.NOERROR, 1, 0, 0, 1 if opt else 0)
+    return b"".join((query[:2], head, query[wire.HEADER : end], opt))
 
 
 def _room(size: bytes, over_tcp: bool) -> int:
+    """How long the answer may be, for an asker who said this size in an OPT, or nothing."""
     if over_tcp:
         return wire.LONGEST_MESSAGE
     return min(max(int.from_bytes(size), wire.PLAIN_SIZE), wire.EDNS_SIZE)
 
 
-def _answer_with_care(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes | None:
+def _answer_with_care(query: bytes, table: ZoneTable, over_tcp: bool, reserve: int) -> bytes | None:
     if len(query) < wire.HEADER or query[2] & 0x80:
         return None
     if query[2] & 0x78:
@@ -151,9 +160,10 @@ def _answer_with_care(query: bytes, table: ZoneTable, over_tcp: bool) -> bytes |
         return wire.reply(query, wire.REFUSED if refusal is None else refusal, asked.end, asked.edns)
     if found[0].closed:
         return wire.reply(query, wire.SERVFAIL, asked.end, asked.edns)
-    kind, size = asked.kind.to_bytes(2), asked.edns.size.to_bytes(2) if asked.edns else b""
-    opt = wire.opt(asked.edns)
-    return _answer_from(*found, query, kind=kind, end=asked.end, opt=opt, size=size, over_tcp=over_tcp)
+    size = asked.edns.size.to_bytes(2) if asked.edns else b""
+    room = _room(size, over_tcp) - reserve
+    kind, opt = asked.kind.to_bytes(2), wire.opt(asked.edns)
+    return _answer_from(table, found, query, kind=kind, end=asked.end, opt=opt, room=room)
 
 
 def _refusal(asked: Query) -> int | None:

@@ -8,7 +8,7 @@ PTR of IPv6 would bring up to fifteen of them.
 """
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 _CHUNK = 512
 
@@ -28,6 +28,14 @@ def path_of(owner: bytes) -> bytes:
         at = end
     labels.reverse()
     return b"".join(labels)
+
+
+def label_ends(path: bytes) -> Iterator[int]:
+    """Yield where each label of `path` ends, so how long the path of each name on the way from the apex is."""
+    at = 0
+    while at < len(path):
+        at += path[at] + 1
+        yield at
 
 
 def is_deep(path: bytes) -> bool:

@@ -6,7 +6,8 @@ from typing import Final
 
 from tenure.surfaces.dns import wire
 from tenure.surfaces.dns.paths import path_of
-from tenure.surfaces.dns.table import Snapshot, ZoneTable
+from tenure.surfaces.dns.snapshot import Snapshot
+from tenure.surfaces.dns.table import ZoneTable
 from tenure.surfaces.dns.wire import Query, WireError
 
 MESSAGE_SIZE: Final = 16383
