@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
@@ -12,7 +13,10 @@ from tenure.app.http_connection import settings_of
 from tenure.errors import StoreUnavailable
 from tenure.service.door import Door
 from tenure.service.feed import Committed, cursor
+from tenure.service.sealing import Sealer
 from tenure.service.views import Subscriber
+from tenure.settings import Endpoint, Settings
+from tenure.store.interface import Store
 from tenure.store.sql import open_store
 from tenure.surfaces.api.application import create_api
 
@@ -70,6 +74,12 @@ def _notes(figures: dict[str, dict[str, float]]) -> list[str]:
     return [f"DNS zones that are not served, because another address space has a zone of the same name: {hidden}"]
 
 
+def _primaries(settings: Settings, store: Store, vrf: str) -> list[Endpoint]:
+    """Where DNS answers for the zones of a vrf, as this node is set up."""
+    names = store.reads.called({vrf})
+    return [each.endpoint for each in settings.dns if each.vrf in (None, vrf, names.get(vrf))]
+
+
 class _Server(uvicorn.Server):
     """Uvicorn that leaves signals to `child`."""
 
@@ -84,7 +94,16 @@ async def main(child: Child) -> None:
     door = Door(child.ledger)
     store = open_store(child.settings.store, now)
     node = Node(door)
-    app = create_api(door, store, clock=now, readiness=node.readiness, figures=node.figures)
+    data = Path(child.settings.data)
+    app = create_api(
+        door,
+        store,
+        clock=now,
+        seal=lambda secret: Sealer.open_or_make(data).seal(secret),
+        primaries=lambda vrf: _primaries(child.settings, store, vrf),
+        readiness=node.readiness,
+        figures=node.figures,
+    )
     await door.opened()  # the store is prepared
     config = uvicorn.Config(
         app,

@@ -10,8 +10,10 @@ import httpx
 
 from tenure.model.answers import Failure, Made, Reply
 from tenure.model.uses import CreateToken, Submission
+from tenure.service.sealing import Sealer
 from tenure.service.witness import Witness
 from tenure.service.writer import Writer
+from tenure.settings import Endpoint
 from tenure.store.interface import Store
 from tenure.store.sql.store import open_store
 from tenure.surfaces.api.application import create_api
@@ -51,7 +53,15 @@ class Site:
         self.runner.get_loop()
         for name, role, secret in (("admin", "admin", SECRET), ("eyes", "viewer", VIEWER)):
             self.submit(CreateToken(name=name, role=role, digest=hashlib.sha256(secret.encode()).digest()))  # type: ignore[arg-type]
-        self.app = create_api(self.doors, self.store, clock=self.clock.now)
+        self.sealer = Sealer.open_or_make(directory)
+        self.primaries = [Endpoint("192.0.2.53", 53), Endpoint("2001:db8::53", 53)]
+        self.app = create_api(
+            self.doors,
+            self.store,
+            clock=self.clock.now,
+            seal=self.sealer.seal,
+            primaries=lambda vrf: self.primaries,
+        )
         self.client = self.client_with(SECRET)
 
     def client_with(self, secret: str | None, host: str = "127.0.0.1") -> httpx.AsyncClient:

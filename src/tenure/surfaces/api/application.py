@@ -31,16 +31,20 @@ from tenure.surfaces.api import (
     observations,
     ranges,
     reassigning,
+    records,
     renumbering,
     routes,
     searches,
+    secondaries,
     subnets,
     tokens,
+    tsig_keys,
     vrfs,
+    zone_files,
     zones,
 )
 from tenure.surfaces.api.auth import Gate
-from tenure.surfaces.api.backing import AllFigures, Backing, Committed, Readiness, Submitter
+from tenure.surfaces.api.backing import AllFigures, Backing, Committed, Primaries, Readiness, Seal, Submitter
 from tenure.surfaces.api.openapi import document
 from tenure.surfaces.api.operations import Noun, answer, mount
 from tenure.surfaces.api.page import page
@@ -67,6 +71,10 @@ NOUNS: tuple[Noun, ...] = (
     blocks.NOUN,
     routes.NOUN,
     zones.NOUN,
+    zone_files.NOUN,
+    records.NOUN,
+    secondaries.NOUN,
+    tsig_keys.NOUN,
     imports.NOUN,
     events.NOUN,
     *labels.NOUNS,
@@ -81,6 +89,8 @@ def create_api(
     committed: Committed,
     *,
     clock: Callable[[], datetime],
+    seal: Seal,
+    primaries: Primaries,
     readiness: Readiness | None = None,
     figures: AllFigures | None = None,
 ) -> FastAPI:
@@ -94,11 +104,13 @@ def create_api(
         doors: The way to the writer.
         committed: The store, for reading only; used from threads of its own.
         clock: The time, UTC.
+        seal: Encrypts a secret for the store; from threads of its own.
+        primaries: Where DNS answers for the zones of a vrf, by its id; from threads of its own.
         readiness: Why this node cannot allocate, beside what is seen here; and warnings.
         figures: The counters of the node's other processes.
     """
     app = FastAPI(title="Tenure", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    backing = Backing(doors, committed, clock, readiness, figures)
+    backing = Backing(doors, committed, clock, seal=seal, primaries=primaries, readiness=readiness, figures=figures)
     for noun in NOUNS:
         for operation in noun.operations:
             mount(app, backing, operation)

@@ -11,6 +11,7 @@ from tenure.model.answers import Reply
 from tenure.model.uses import Submission
 from tenure.service.feed import Source
 from tenure.service.routes import RouteView
+from tenure.settings import Endpoint
 from tenure.store.interface import Head, Reads
 from tenure.surfaces.api.memory import Names, Tokens
 from tenure.surfaces.api.metrics import Meter
@@ -20,8 +21,14 @@ Readiness = Callable[[], Awaitable[tuple[list[str], list[str]]]]
 """Why this node cannot allocate, beside what the API sees itself; and warnings."""
 AllFigures = Callable[[], Awaitable[dict[str, dict[str, float]]]]
 """The counters of the node's other processes, by role."""
+Seal = Callable[[bytes], bytes]
+"""Encrypts a secret for the store."""
+Primaries = Callable[[str], Sequence[Endpoint]]
+"""Where DNS answers for the zones of a vrf, given by its id; what it costs is a read."""
 
 _READERS = 8
+_FILES = 2
+"""Zones that are written out at once: each takes a reader, and a large one seconds."""
 
 
 class Submitter(Protocol):
@@ -83,9 +90,12 @@ class Backing:
 
     Attributes:
         position: The latest place in the ledger that this process knows of, `epoch:sequence`.
+        files: Held while a zone is written out.
         keys: Idempotency keys of requests that are being worked on, by token and key, with the digest of the body.
         bell: Rings when the ledger grew.
         clock: The time, UTC.
+        seal: Encrypts a secret for the store.
+        primaries: Where DNS answers for the zones of a vrf.
         names, tokens: What was read before and may have changed only if the feed says so.
         routes: What routers are told.
     """
@@ -95,12 +105,17 @@ class Backing:
         doors: Submitter,
         committed: Committed,
         clock: Callable[[], datetime],
+        *,
+        seal: Seal,
+        primaries: Primaries,
         readiness: Readiness | None = None,
         figures: AllFigures | None = None,
     ) -> None:
         self.doors = doors
         self.committed = committed
         self.clock = clock
+        self.seal = seal
+        self.primaries = primaries
         self.readiness = readiness
         self.figures = figures
         self.meter = Meter()
@@ -109,6 +124,7 @@ class Backing:
         self.tokens = Tokens(self)
         self.routes = RouteView(committed)
         self.position = ""
+        self.files = asyncio.Semaphore(_FILES)
         self.keys: dict[tuple[str, str], bytes] = {}
         self._readers = ThreadPoolExecutor(_READERS, "api-read")
 

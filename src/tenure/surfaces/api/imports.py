@@ -12,14 +12,13 @@ from starlette.responses import Response
 from tenure.errors import InvalidValue
 from tenure.model.answers import Answer, Answers, Holding, MachineWithInterfaces, Made
 from tenure.model.policy import LocationKind, MachineKind
-from tenure.model.uses import CreateVrf, Together, Use
-from tenure.surfaces.api import claims, locations, machines, networks, ranges, subnets
+from tenure.model.uses import Together, Use
+from tenure.surfaces.api import claims, locations, machines, networks, ranges, records, subnets, vrfs, zones
 from tenure.surfaces.api.bodies import BATCH_LIMIT, decode
 from tenure.surfaces.api.claims import ClaimOut
 from tenure.surfaces.api.operations import Asked, Noun, answer
 from tenure.surfaces.api.schemas import Input, Reference
 from tenure.surfaces.api.shape import LATER
-from tenure.surfaces.api.vrfs import VrfIn
 
 NOUN = Noun("import")
 
@@ -28,7 +27,7 @@ _PAUSE = 256
 """Items after which others get a turn."""
 
 
-class VrfItem(VrfIn, tag_field="kind", tag="vrf"):
+class VrfItem(vrfs.VrfIn, tag_field="kind", tag="vrf"):
     """An address space."""
 
 
@@ -52,8 +51,17 @@ class ClaimItem(claims.ClaimIn, tag_field="kind", tag="claim"):
     """A claim."""
 
 
-for _shape in (NetworkItem, SubnetItem):
-    LATER[_shape] = LATER[_shape.__mro__[1]]
+class ZoneItem(zones.ZoneIn, tag_field="kind", tag="zone"):
+    """A zone."""
+
+
+class RecordItem(records.RecordIn, tag_field="kind", tag="record", kw_only=True):
+    """A record of `zone`: its id, or its name."""
+
+    zone: Reference
+
+
+LATER[NetworkItem] = LATER[networks.NetworkIn]
 
 SHAPES: dict[str, Any] = {
     "vrf": VrfItem,
@@ -61,6 +69,8 @@ SHAPES: dict[str, Any] = {
     "subnet": SubnetItem,
     "range": RangeItem,
     "claim": ClaimItem,
+    "zone": ZoneItem,
+    "record": RecordItem,
     **dict.fromkeys(typing.get_args(LocationKind), locations.LocationIn),
     **dict.fromkeys(typing.get_args(MachineKind), machines.MachineIn),
 }
@@ -97,7 +107,7 @@ class ImportOut(msgspec.Struct):
 
 
 def _vrf(item: VrfItem, where: str) -> Use:
-    return CreateVrf(name=item.name)
+    return vrfs.use_of(item)
 
 
 def _network(item: NetworkItem, where: str) -> Use:
@@ -112,6 +122,14 @@ def _range(item: RangeItem, where: str) -> Use:
     return ranges.use_of(item, item.subnet)
 
 
+def _zone(item: ZoneItem, where: str) -> Use:
+    return zones.use_of(item)
+
+
+def _record(item: RecordItem, where: str) -> Use:
+    return records.use_of(item, zones.called(item.zone))
+
+
 def _location(item: locations.LocationIn, where: str) -> Use:
     return locations.use_of(item)
 
@@ -122,6 +140,8 @@ _USES: dict[Any, Callable[[Any, str], Use]] = {
     SubnetItem: _subnet,
     RangeItem: _range,
     ClaimItem: claims.use_of,
+    ZoneItem: _zone,
+    RecordItem: _record,
     locations.LocationIn: _location,
     machines.MachineIn: machines.use_of,
 }

@@ -45,6 +45,7 @@ from tenure.surfaces.api.schemas import (
     Seconds10Years,
     Seconds30Days,
     Tags,
+    Template,
     Ttl,
     labels_in,
 )
@@ -74,6 +75,8 @@ class _Policies(Patch):
     domain: Hostname | UnsetType | None = UNSET
     ttl: Ttl | UnsetType = UNSET
     negative_ttl: NegativeTtl | UnsetType = UNSET
+    name_template: Template | UnsetType | None = UNSET
+    shared_names: bool | UnsetType = UNSET
     overcommit: bool | UnsetType = UNSET
     dhcp: DhcpIn | UnsetType = UNSET
     block_length_v4: LengthV4 | UnsetType | None = UNSET
@@ -118,7 +121,7 @@ class NetworkPatch(_Policies):
     name: Name | UnsetType = UNSET
 
 
-LATER[NetworkIn] = LATER[NetworkPatch] = frozenset({"name_template", "shared_names", "project", "vlan_id"})
+LATER[NetworkIn] = LATER[NetworkPatch] = frozenset({"project", "vlan_id"})
 
 
 class NetworkList(LabelledList):

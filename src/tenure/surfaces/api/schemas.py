@@ -1,6 +1,7 @@
 """The fields that the nouns share, with their bounds, and the query parameters that every operation knows."""
 
 import re
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Annotated, Any, Final, Generic, TypeVar
 
@@ -8,6 +9,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tenure.errors import InvalidValue
+from tenure.naming.hostnames import parse_domain
+from tenure.naming.templates import parse_template
 from tenure.net.moments import moment
 
 _PRINTABLE = r"^[^\x00-\x1f\x7f]+(?![\s\S])"
@@ -71,6 +74,17 @@ At = Annotated[
     ),
 ]
 Note = Annotated[str, Meta(max_length=1024, description="At most 1,024 characters.")]
+Template = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=253,
+        pattern=_PRINTABLE,
+        description="a host name with one `{ip-dashed}` or `{ip-hex}` in it",
+        examples=["ip-{ip-dashed}"],
+    ),
+]
+"""Whoever takes one in has `template_of` look at it."""
 AddressText = Annotated[
     str, Meta(min_length=2, max_length=45, description="An IPv4 or IPv6 address.", examples=["10.0.3.65"])
 ]
@@ -88,6 +102,8 @@ Hostname = Annotated[
     str,
     Meta(min_length=1, max_length=253, pattern=_PRINTABLE, description="a host name", examples=["vm-17"]),
 ]
+NameServers = Annotated[list[Hostname], Meta(max_length=16, examples=[["ns1.example.net."]])]
+"""Whoever takes them in has `servers_of` look at them."""
 Seconds30Days = Annotated[int, Meta(ge=0, le=30 * 86400, description="Seconds, at most 30 days.", examples=[300])]
 Ttl = Annotated[int, Meta(ge=0, le=7 * 86400, description="Seconds, at most a week.", examples=[300])]
 NegativeTtl = Annotated[int, Meta(ge=0, le=86400, description="Seconds, at most a day.", examples=[60])]
@@ -111,8 +127,9 @@ class Patch(Input):
         """The fields that were sent, as plain values."""
         found = {name: getattr(self, name) for name in self.__struct_fields__}
         changes = {name: msgspec.to_builtins(value) for name, value in found.items() if value is not UNSET}
-        if "tags" in changes:
-            changes["tags"] = tags_of(changes["tags"])
+        for name, spelled in _SPELLED.items():
+            if changes.get(name) is not None:
+                changes[name] = spelled(changes[name])
         return changes
 
 
@@ -189,6 +206,33 @@ Seconds10Years = Annotated[
 def tags_of(sent: list[str]) -> list[str]:
     """Tags as they are kept: sorted, each once."""
     return sorted(set(sent))
+
+
+def template_of(sent: str) -> str:
+    """A template as it was sent, which can be read.
+
+    Raises:
+        InvalidValue: No host name comes of it for every address.
+    """
+    parse_template(sent, "/name_template")
+    return sent
+
+
+def servers_of(sent: Iterable[str]) -> list[str]:
+    """Absolute names of servers, in their one spelling.
+
+    Raises:
+        InvalidValue: One is no name.
+    """
+    return [parse_domain(name, f"/name_servers/{place}") for place, name in enumerate(sent)]
+
+
+_SPELLED: Final[dict[str, Callable[[Any], object]]] = {
+    "tags": tags_of,
+    "name_template": template_of,
+    "name_servers": servers_of,
+}
+"""Fields that have one spelling, and how they come to it."""
 
 
 T = TypeVar("T")

@@ -25,7 +25,6 @@ LATER: dict[type, frozenset[str]] = {}
 LATER_VALUES: dict[str, frozenset[str]] = {
     "model": frozenset({"vlan"}),
     "role": frozenset({"operator", "project"}),
-    "reverse": frozenset({"rfc2317"}),
 }
 """Values that a later release implements, by field."""
 

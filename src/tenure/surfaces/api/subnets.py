@@ -27,9 +27,9 @@ from tenure.surfaces.api.schemas import (
     PrefixText,
     Reference,
     Tags,
+    Template,
     labels_in,
 )
-from tenure.surfaces.api.shape import LATER
 
 NOUN = Noun("subnets")
 
@@ -40,6 +40,7 @@ class _Settings(Patch):
     locations: Annotated[list[Reference], Meta(max_length=1000)] | UnsetType = UNSET
     use_all_addresses: bool | UnsetType = UNSET
     reverse: ReverseMode | UnsetType = UNSET
+    name_template: Template | UnsetType | None = UNSET
     dhcp: DhcpIn | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
     custom: CustomIn | UnsetType = UNSET
@@ -55,9 +56,6 @@ class SubnetPatch(_Settings):
     """What to change; `cidr` resizes."""
 
     cidr: PrefixText | UnsetType = UNSET
-
-
-LATER[SubnetIn] = LATER[SubnetPatch] = frozenset({"name_template"})
 
 
 class SubnetList(LabelledList):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from tenure.model.addressing import Vrf
@@ -12,27 +13,34 @@ from tenure.surfaces.api.backing import Backing
 from tenure.surfaces.api.consequences import Loss
 from tenure.surfaces.api.inventory import Shelf
 from tenure.surfaces.api.operations import Noun
-from tenure.surfaces.api.schemas import Input, List, Name, Patch, Search
+from tenure.surfaces.api.schemas import List, Name, NameServers, Patch, Search
 
 NOUN = Noun("vrfs")
 
 
-class VrfIn(Input):
-    """An address space to make."""
+class VrfIn(Patch):
+    """An address space to make. `name_servers` serve its zones that name none themselves."""
 
     name: Name
+    name_servers: NameServers | UnsetType = UNSET
 
 
 class VrfPatch(Patch):
     """What to change."""
 
     name: Name | UnsetType = UNSET
+    name_servers: NameServers | UnsetType = UNSET
 
 
 class VrfList(List):
     """Filters."""
 
     q: Search | None = None
+
+
+def use_of(body: VrfIn) -> CreateVrf:
+    """The use that a request for an address space is."""
+    return msgspec.convert(body.changes(), CreateVrf)
 
 
 def _listed(reads: Reads, query: Any, path: dict[str, str]) -> Page[Vrf]:
@@ -64,7 +72,7 @@ Shelf(
     example={"name": "blue"},
     patch_example={"name": "green"},
     shown=Vrf(id="0a1b2c3d4e5f60718293", name="blue"),
-    create=lambda asked: CreateVrf(name=asked.body.name),
+    create=lambda asked: use_of(asked.body),
     change=lambda asked, name: ChangeVrf(vrf=name, changes=asked.body.changes()),
     delete=lambda name: DeleteVrf(vrf=name),
     seen=lambda reads, name: reads.vrf(name),
