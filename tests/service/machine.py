@@ -18,8 +18,8 @@ from tenure.model.dnsdata import Record
 from tenure.model.holding import ClaimRequest
 from tenure.model.leases import Client, Place
 from tenure.naming.reverse import parse_pointer
+from tenure.service.contents import zone_contents
 from tenure.service.replay import Rebuilt, differences
-from tenure.service.zones import zone_contents
 from tenure.store.interface import Store, Turn
 from tests.service.world import Node, World, submission
 
@@ -399,7 +399,7 @@ class Machine(RuleBasedStateMachine):
 
     def _loaded(self) -> dict[str, Counter[Record]]:
         with self.node.store.snapshot() as snapshot:
-            return {zone.id: Counter(records) for zone, records in zone_contents(snapshot)}
+            return {zone.id: Counter(records) for zone, *_, records in zone_contents(snapshot)}
 
     def _follow(self) -> None:
         """What a DNS view makes of what this node published since it was last asked."""

@@ -12,10 +12,10 @@ from tenure.model import uses as u
 from tenure.model.answers import Failure
 from tenure.model.holding import ClaimRequest
 from tenure.model.policy import OnOverride
+from tenure.service.contents import zone_contents
 from tenure.service.planning import INTERNAL
 from tenure.service.route_answers import Table
 from tenure.service.routes import RouteView
-from tenure.service.zones import zone_contents
 from tenure.store.interface import KnownAddress
 from tests.service.test_routes import same
 from tests.service.world import Node, World
@@ -223,7 +223,7 @@ def table(node: Node, at: datetime | None = None) -> list[tuple[Any, ...]]:
 def followed_is_loaded(node: Node, view: RouteView) -> dict[str, Table]:
     """Assert that zones and routes which follow are those that are loaded; the routes."""
     with node.store.snapshot() as snapshot:
-        assert node.names.zones == {zone.id: set(records) for zone, records in zone_contents(snapshot)}
+        assert node.names.zones == {zone.id: set(records) for zone, *_, records in zone_contents(snapshot)}
     fresh = RouteView(node.store)
     tables = {place: view.table(place).value for place in PLACES}
     assert tables == {place: fresh.table(place).value for place in PLACES}

@@ -8,7 +8,7 @@ import pytest
 from tenure.model import uses as u
 from tenure.model.dnsdata import Record
 from tenure.naming import records
-from tenure.service.zones import zone_contents
+from tenure.service.contents import zone_contents
 from tests.service.world import Node, World, claim, submission
 
 
@@ -156,10 +156,10 @@ def test_a_zone_alone_holds_what_it_holds_among_all(node: Node) -> None:
     for n, address in enumerate(addresses.split()):
         node.claim(f"h-{n}", hostname=f"vm-{n}", address=address, network="lab" if address == "10.12.1.200" else "prod")
     with node.store.snapshot() as snapshot:
-        every = {zone.id: sorted(found) for zone, found in zone_contents(snapshot)}
+        every = {zone.id: sorted(found) for zone, *_, found in zone_contents(snapshot)}
         for one in every:
             for other in every:
                 wanted = {one, other}
-                alone = {zone.id: sorted(found) for zone, found in zone_contents(snapshot, wanted)}
+                alone = {zone.id: sorted(found) for zone, *_, found in zone_contents(snapshot, wanted)}
                 assert alone == {id_: every[id_] for id_ in wanted}
     assert sum(map(len, every.values())) == 2 * len(addresses.split())

@@ -15,11 +15,11 @@ from tenure.model import uses as u
 from tenure.model.answers import Answer, Failure, Holding, Reply
 from tenure.model.dnsdata import Record
 from tenure.model.holding import ClaimRequest
+from tenure.service.contents import zone_contents
 from tenure.service.feed import Committed
 from tenure.service.replay import described, differences
 from tenure.service.witness import Witness
 from tenure.service.writer import Limits, Writer
-from tenure.service.zones import zone_contents
 from tenure.store.interface import Store
 from tenure.store.sql.store import open_store
 
@@ -77,7 +77,7 @@ class Names:
 
     def _load(self, some: Sequence[str] | None) -> None:
         with self._store.snapshot() as snapshot:
-            found = {zone.id: (zone.serial, set(records)) for zone, records in zone_contents(snapshot)}
+            found = {zone.id: (zone.serial, set(records)) for zone, *_, records in zone_contents(snapshot)}
         for zone in [*self.zones, *found] if some is None else some:
             self.zones.pop(zone, None)
             self.serials.pop(zone, None)
@@ -154,7 +154,7 @@ class Node:
             assert described(self.writer.memory.state, now) == described(State.load(snapshot, now), now)
             assert self.writer.memory.serials == {zone.id: zone.serial for zone in snapshot.zones}
             assert self.writer.memory.head == snapshot.head
-            listed = [(zone.id, list(records)) for zone, records in zone_contents(snapshot)]
+            listed = [(zone.id, list(records)) for zone, *_, records in zone_contents(snapshot)]
         contents = {zone: set(records) for zone, records in listed}
         assert sum(map(len, contents.values())) == sum(len(records) for _, records in listed)
         assert self.names.zones == contents

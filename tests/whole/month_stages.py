@@ -15,7 +15,7 @@ from tenure.model.leases import Client, Lease, Place
 from tenure.model.uses import LeaseCommit, LeaseOffer, Submission
 from tenure.naming.reverse import parse_pointer
 from tenure.service.upkeep import Upkeep
-from tenure.service.zones import zone_contents
+from tenure.service.contents import zone_contents
 from tests.lab.dhcp_clients import Dhclient
 from tests.lab.namespaces import Topology
 from tests.surfaces.api.site import Site
@@ -99,7 +99,7 @@ class InProcess:
 
     def _records(self, name: str) -> list[Any]:
         with self.site.store.snapshot() as snapshot:
-            for zone, records in zone_contents(snapshot):
+            for zone, *_, records in zone_contents(snapshot):
                 if zone.name == name:
                     return list(records)
         return []

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from tenure.errors import StoreUnavailable
 from tenure.model.dnsdata import Zone, ZoneChange
 from tenure.model.events import VrfChanged, VrfCreated, VrfDeleted, ZoneCreated, ZoneDeleted, ZoneReshaped
+from tenure.service.contents import zone_contents
 from tenure.service.feed import Committed, cursor
-from tenure.service.zones import zone_contents
 from tenure.store.interface import Head, Snapshot, Store
 from tenure.surfaces.dns.server import DnsServer
 from tenure.surfaces.dns.table import ServedZone, ZoneTable
@@ -185,9 +185,10 @@ class ZonesView:
             return _Read(snapshot.head, list(self._built(snapshot, ids)), hidden)
 
     def _built(self, snapshot: Snapshot, ids: set[str]) -> Iterator[ServedZone]:
-        for zone, records in zone_contents(snapshot, ids):
+        for each in zone_contents(snapshot, ids):
+            zone = each.zone
             try:
-                yield self._table.build(zone, records)
+                yield self._table.build(each)
             except ValueError as error:  # a bug; the other zones are answered all the same
                 log.error("a zone is not served", extra={"zone": zone.name, "vrf": zone.vrf}, exc_info=error)
 

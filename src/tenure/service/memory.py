@@ -14,6 +14,7 @@ from tenure.model.dnsdata import Zone
 from tenure.model.events import Entry, EpochStarted
 from tenure.naming import serial
 from tenure.service.feed import Committed
+from tenure.service.links import Links
 from tenure.service.witness import Witness
 from tenure.service.zones import Move, Notes
 from tenure.store.interface import Head, Store, Turn
@@ -25,7 +26,7 @@ class Memory:
     """The writer's memory. For its thread.
 
     Attributes:
-        state: The allocator's memory at `head`.
+        state: The allocator's memory at `head`. links: How its addresses are called.
         serials: Current serial by zone id.
         head: Up to where the ledger is known; None before the first load, and after a bug.
         untold: What the views of this node have not been told yet, in order.
@@ -33,6 +34,7 @@ class Memory:
 
     def __init__(self, witness: Witness) -> None:
         self.state = State()
+        self.links = Links(self.state)
         self.serials: dict[str, int] = {}
         self.head: Head | None = None
         self.untold: list[Committed] = []
@@ -43,6 +45,7 @@ class Memory:
         self.head = None
         with store.snapshot() as snapshot:
             self.state = State.load(snapshot, snapshot.head.time or _BEGINNING)
+            self.links = Links(self.state)
             self.serials = {zone.id: zone.serial for zone in snapshot.zones}
             for zone in snapshot.zones:
                 self._witness.saw(_witnessed(zone), zone.serial)
@@ -76,7 +79,7 @@ class Memory:
             self._follow_batch(list(batch))
 
     def _follow_batch(self, entries: list[Entry]) -> None:
-        notes = Notes(self.state)
+        notes = Notes(self.links)
         for _, change in groupby(entries, key=lambda entry: entry.change):
             events = [entry.event for entry in change]
             for event in events:

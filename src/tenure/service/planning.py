@@ -70,7 +70,7 @@ class Planned:
     def __init__(self, memory: Memory, turn: Turn) -> None:
         self.outcomes: list[Outcome] = []
         self.changes: list[Change] = []
-        self.notes = Notes(memory.state)
+        self.notes = Notes(memory.links)
         self.facts = Facts()
         self.batch = None
         self.digests: dict[tuple[str, str], bytes] = {}

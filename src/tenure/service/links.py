@@ -1,0 +1,297 @@
+"""How addresses are called: where their names and pointers are, and what is computed for those that nobody named.
+
+The same questions are asked of the allocator's state, by what follows the ledger (`Links`), and of a snapshot, by
+what loads zones (`service.contents`): both answer with what is here.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from tenure.engine.space import Space
+from tenure.engine.state import State
+from tenure.model import events as e
+from tenure.model.addressing import Network, Range, Subnet
+from tenure.model.dnsdata import Record, Zone
+from tenure.naming import records
+from tenure.naming.hostnames import fqdn, wire
+from tenure.naming.reverse import pointer_owner, zone_span
+from tenure.naming.templates import Stretch, parse_template
+from tenure.net.addresses import number_of, parse_prefix
+from tenure.net.rangeset import Pair, RangeSet
+
+SHAPING: Final = frozenset(
+    {
+        e.VrfCreated,
+        e.VrfChanged,
+        e.VrfDeleted,
+        e.NetworkCreated,
+        e.NetworkChanged,
+        e.NetworkDeleted,
+        e.SubnetCreated,
+        e.SubnetChanged,
+        e.SubnetDeleted,
+        e.RangeCreated,
+        e.RangeChanged,
+        e.RangeDeleted,
+        e.ZoneCreated,
+        e.ZoneReshaped,
+        e.ZoneDeleted,
+    }
+)
+"""Events after which addresses may be called otherwise."""
+
+ZoneNamed = Callable[[str, str], Zone | None]
+"""The zone of a vrf with a name, or None."""
+
+_span_of = lru_cache(maxsize=2**16)(zone_span)
+_template_of = lru_cache(maxsize=1024)(parse_template)
+
+
+class PointerZones:
+    """The innermost reverse zone of each address, while no zone comes, goes or changes.
+
+    Args:
+        zones: All that there are; looked through at the first question.
+
+    Cost: about 2 µs a zone then, and under 1 µs a question.
+    """
+
+    def __init__(self, zones: Collection[Zone]) -> None:
+        self._zones = zones
+        self._flat: dict[tuple[str, int], _Flat] | None = None
+
+    def at(self, vrf: str, version: int, number: int) -> Zone | None:
+        """The zone that the pointer of an address is in; None where there is none."""
+        firsts, zones = self._of(vrf, version)
+        return zones[bisect_right(firsts, number) - 1]
+
+    def within(self, vrf: str, version: int, first: int, last: int) -> Iterator[tuple[int, int, Zone]]:
+        """The zones of the addresses from `first` to `last`: pieces of that, in order, each with its zone."""
+        firsts, zones = self._of(vrf, version)
+        for at in range(bisect_right(firsts, first) - 1, bisect_right(firsts, last)):
+            zone, end = zones[at], firsts[at + 1] - 1 if at + 1 < len(firsts) else last
+            if zone is not None:
+                yield max(first, firsts[at]), min(last, end), zone
+
+    def _of(self, vrf: str, version: int) -> "_Flat":
+        if self._flat is None:
+            spans: dict[tuple[str, int], list[tuple[int, int, Zone]]] = {}
+            for zone in self._zones:
+                span = _span_of(zone.name) if zone.name.endswith(".arpa.") else None
+                if span is not None:
+                    spans.setdefault((zone.vrf, span[0]), []).append((*span[1:], zone))
+            self._flat = {key: _flattened(found) for key, found in spans.items()}
+        return self._flat.get((vrf, version), _NOWHERE)
+
+
+_Flat = tuple[list[int], list[Zone | None]]
+"""Where each piece of all addresses begins, and its innermost zone."""
+
+_NOWHERE: Final[_Flat] = ([0], [None])
+
+
+def _flattened(spans: Iterable[tuple[int, int, Zone]]) -> _Flat:
+    """Pieces that do not cross, of spans of which each two are apart or one in the other."""
+    firsts, zones, open_ = [0], list[Zone | None]([None]), list[tuple[int, Zone]]()
+
+    def cut(first: int, zone: Zone | None) -> None:
+        if firsts[-1] == first:
+            zones[-1] = zone
+        else:
+            firsts.append(first)
+            zones.append(zone)
+
+    def end_before(first: int) -> None:
+        while open_ and open_[-1][0] < first:
+            last, _ = open_.pop()
+            cut(last + 1, open_[-1][1] if open_ else None)
+
+    for first, last, zone in sorted(spans, key=lambda span: (span[0], -span[1])):
+        end_before(first)
+        cut(first, zone)
+        open_.append((last, zone))
+    end_before(1 << 128)
+    return firsts, zones
+
+
+def stretches(
+    subnet: Subnet,
+    network: Network,
+    zone: Zone | None,
+    *,
+    nested: Iterable[Pair],
+    ranges: Iterable[Range],
+    pointers: PointerZones,
+) -> Iterator[Stretch]:
+    """The names that are computed for a subnet's addresses: all but those of subnets in it and of reserved ranges.
+
+    Args:
+        zone: The network's forward zone; without one there are no names.
+        nested: First and last address of each subnet in this one, of any network.
+        ranges: The subnet's, of any role.
+        pointers: The reverse zones as they are.
+
+    Returns:
+        Forward ones in the order of addresses, each followed by its pointers, cut where the reverse zones are.
+
+    Cost: nothing without a template; else some µs a stretch.
+    """
+    text = None if zone is None else subnet.name_template or network.name_template or zone.name_template
+    if zone is None or text is None:
+        return
+    template = _template_of(text)
+    version, area = _area(subnet, nested, ranges)
+    for first, last in area:
+        yield Stretch(version, first, last, template, zone.name, zone.name, False, zone.ttl)
+        if subnet.reverse != "off":
+            for low, high, home in pointers.within(subnet.vrf, version, first, last):
+                yield Stretch(version, low, high, template, zone.name, home.name, True, home.ttl)
+
+
+def _area(subnet: Subnet, nested: Iterable[Pair], ranges: Iterable[Range]) -> tuple[int, RangeSet]:
+    reserved = ((number_of(each.start), number_of(each.end)) for each in ranges if each.role == "reserved")
+    version, first, last = span_of(subnet)
+    return version, RangeSet.of((first, last)) - RangeSet((*nested, *reserved))
+
+
+def span_of(subnet: Subnet) -> tuple[int, int, int]:
+    """Version, first and last address of a subnet."""
+    prefix = parse_prefix(subnet.cidr)
+    return prefix.version, int(prefix.network_address), int(prefix.broadcast_address)
+
+
+def stretches_of(state: State, subnet_id: str, pointers: PointerZones) -> Iterator[Stretch]:
+    """What `stretches` says of a subnet of the state as it is now. Cost: the subnets in it."""
+    space = state.subnets[subnet_id]
+    subnet, network = space.subnet, state.networks[space.subnet.network]
+    zone = None if network.domain is None else state.zone_named(subnet.vrf, network.domain)
+    nested = ((other.first, other.last) for other in _inside(state, space) if other is not space)
+    return stretches(subnet, network, zone, nested=nested, ranges=space.ranges.values(), pointers=pointers)
+
+
+def _inside(state: State, space: Space) -> Iterator[Space]:
+    """A subnet and those in it, of any network; looked for only when somebody reads on."""
+    for other in state.crossing(space.subnet.vrf, space.version, space.first, space.prefix_length):
+        if other.prefix_length >= space.prefix_length:
+            yield other
+
+
+class Ahead:
+    """The computed names of an address, among those of one vrf and version that are listed."""
+
+    def __init__(self, given: Iterable[Stretch]) -> None:
+        listed = [each for each in given if each.listed]
+        self._sides = [_Side(each for each in listed if each.pointers is side) for side in (False, True)]
+        self.any = bool(listed)
+
+    def at(self, number: int) -> list[Stretch]:
+        """Its forward stretch and the one of its pointer, as far as there are such."""
+        return [found for side in self._sides if (found := side.at(number)) is not None]
+
+
+class _Side:
+    def __init__(self, given: Iterable[Stretch]) -> None:
+        self._stretches = sorted(given, key=lambda stretch: stretch.first)
+        self._firsts = [stretch.first for stretch in self._stretches]
+
+    def at(self, number: int) -> Stretch | None:
+        place = bisect_right(self._firsts, number) - 1
+        found = self._stretches[place] if place >= 0 else None
+        return found if found is not None and number <= found.last else None
+
+
+class Link(NamedTuple):
+    """How the addresses of one subnet are called, and where.
+
+    Attributes:
+        forward: The zone of its domain.
+        reverse: Whether they have pointers.
+        ahead: What is computed for addresses of its prefix, if anything is.
+    """
+
+    vrf: str
+    domain: str
+    forward: Zone | None
+    version: int
+    reverse: bool
+    ahead: Ahead | None = None
+
+    def name(self, hostname: str) -> str:
+        """The absolute name of a host here."""
+        return fqdn(hostname, self.domain)
+
+
+def link(subnet: Subnet, network: Network, named: ZoneNamed) -> Link | None:
+    """How addresses of `subnet` are called; None where they have no names. What is computed is left out."""
+    if network.domain is None:
+        return None
+    zone = named(subnet.vrf, network.domain)
+    return Link(subnet.vrf, network.domain, zone, 6 if ":" in subnet.cidr else 4, subnet.reverse != "off")
+
+
+def forward_record(zone: Zone, version: int, number: int, name: str) -> Record:
+    """The A or AAAA record of an address, given by its number: what `naming.records.forward` makes."""
+    if version == 4:
+        return Record(name, records.A, zone.ttl, number.to_bytes(4, "big"))
+    return Record(name, records.AAAA, zone.ttl, number.to_bytes(16, "big"))
+
+
+def pointer_record(zone: Zone, version: int, number: int, name: str) -> Record:
+    """The PTR record of an address in a reverse zone, classless ones included."""
+    return Record(pointer_owner(zone.name, version, number), records.PTR, zone.ttl, wire(name))
+
+
+class Links:
+    """How addresses are called by the state as it is, remembered from one transaction to the next.
+
+    Whoever reduces events that `SHAPING` holds says so (`shaped`), and what they change is looked up again, then
+    and at the beginning of the next transaction: the last one may have been taken back.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._stale = False
+        self.forget()
+
+    def begin(self) -> None:
+        """A transaction begins."""
+        if self._stale:
+            self._stale = False
+            self.forget()
+
+    def shaped(self) -> None:
+        """The inventory is not what it was, and may be again what it was."""
+        self._stale = True
+        self.forget()
+
+    def forget(self) -> None:
+        """Look everything up again."""
+        self._links: dict[str, Link | None] = {}
+        self.pointers = PointerZones(self.state.zones.values())
+
+    def of(self, subnet_id: str, events: Sequence[e.Event]) -> Link | None:
+        """How the addresses of a subnet are called; one that `events`, the latest ones, deleted is found there."""
+        if subnet_id not in self._links:
+            self._links[subnet_id] = self._found(subnet_id, events)
+        return self._links[subnet_id]
+
+    def _found(self, subnet_id: str, events: Sequence[e.Event]) -> Link | None:
+        space = self.state.subnets.get(subnet_id)
+        subnet = _deleted_subnet(subnet_id, events) if space is None else space.subnet
+        network = self.state.networks.get(subnet.network) or _deleted_network(subnet.network, events)
+        found = link(subnet, network, self.state.zone_named)
+        if found is None or space is None:
+            return found
+        inside = (other.subnet.id for other in _inside(self.state, space))
+        ahead = Ahead(each for id_ in inside for each in stretches_of(self.state, id_, self.pointers))
+        return found._replace(ahead=ahead) if ahead.any else found
+
+
+def _deleted_subnet(subnet_id: str, events: Sequence[e.Event]) -> Subnet:
+    return next(each.subnet for each in events if isinstance(each, e.SubnetDeleted) and each.subnet.id == subnet_id)
+
+
+def _deleted_network(network_id: str, events: Sequence[e.Event]) -> Network:
+    return next(each.network for each in events if isinstance(each, e.NetworkDeleted) and each.network.id == network_id)
