@@ -10,7 +10,7 @@ from tenure.cli import output
 from tenure.cli.group import example
 from tenure.cli.options import Thing
 from tenure.cli.remote import Edit, Session, session
-from tenure.client.client import Drainable
+from tenure.client.things import Drainable
 
 _COLUMNS = ("handle", "network", "host", "addresses", "name")
 _LEAVING = ("handle", "network", "host", "addresses", "leaving", "settles")

@@ -8,7 +8,7 @@ from typer import Context, Typer
 from tenure.cli import output
 from tenure.cli.options import Thing, merged
 from tenure.cli.remote import Edit, Remote, Session, session
-from tenure.client.client import Things
+from tenure.client.things import Things
 
 Find = Callable[[Session], Things]
 

@@ -36,6 +36,8 @@ CLAIMS = Noun("claim", "/v1/claims", "/v1/claims")
 ADDRESSES = Noun("address", "/v1/addresses", "/v1/addresses")
 BLOCKS = Noun("block", "/v1/blocks", "/v1/blocks")
 ZONES = Noun("zone", "/v1/zones", "/v1/zones")
+TSIG_KEYS = Noun("tsig_key", "/v1/tsig-keys", "/v1/tsig-keys")
+SECONDARIES = Noun("secondary", "/v1/secondaries", "/v1/secondaries")
 TOKENS = Noun("token", "/v1/tokens", "/v1/tokens")
 
 
