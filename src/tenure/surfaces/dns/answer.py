@@ -10,8 +10,9 @@ import struct
 from typing import Final
 
 from tenure.surfaces.dns import wire
+from tenure.surfaces.dns.nodes import CNAME, Node
 from tenure.surfaces.dns.paths import path_of
-from tenure.surfaces.dns.resolution import TARGETS, Reply, resolve
+from tenure.surfaces.dns.resolution import ANY, DS, TARGETS, Reply, resolve
 from tenure.surfaces.dns.served import ServedZone
 from tenure.surfaces.dns.table import ZoneTable
 from tenure.surfaces.dns.wire import Edns, Query, WireError
@@ -20,6 +21,8 @@ _NO_RECORDS: Final = b"\x00\x01\x00\x00\x00\x00\x00\x00"
 _ONE_MORE: Final = b"\x00\x01\x00\x00\x00\x00\x00\x01"
 _IN: Final = b"\x00\x01"
 _OPT: Final = b"\x00\x29"
+_NOT_AT_ONCE: Final = frozenset((*TARGETS, DS, ANY))
+"""Types with more to tell, or told by another zone, or of many types."""
 _FIRST_META: Final = b"\x00\x80"
 _META: Final = range(128, 255)
 _LONGEST_USUAL: Final = wire.HEADER + wire.LONGEST_NAME
@@ -27,6 +30,7 @@ _TO_QUESTION: Final = b"\xc0\x0c"
 _OPT_PLAIN: Final = wire.opt(Edns(0, 0, False))
 _OPT_DO: Final = wire.opt(Edns(0, 0, True))
 _HEAD: Final = struct.Struct(">BB4H")
+_POINTER: Final = struct.Struct(">H")
 
 
 def answer(query: bytes, table: ZoneTable, over_tcp: bool, reserve: int = 0) -> bytes | None:
@@ -104,18 +108,39 @@ def _answer_from(
     room: int,
 ) -> bytes:
     served, owner = found
-    node = None if served.cuts or kind in TARGETS else served.nodes.get(path_of(owner))
-    if isinstance(node, bytes) and node[:2] == kind:
-        count, records = 1, _TO_QUESTION + node
-    elif isinstance(node, tuple) and (matching := [_TO_QUESTION + each for each in node if each[:2] == kind]):
-        count, records = len(matching), b"".join(matching)
+    path = path_of(owner)
+    node = served.nodes.get(path)
+    matching: list[bytes] | None
+    if served.cuts or kind in _NOT_AT_ONCE:
+        matching = None
+    elif isinstance(node, bytes) and node[:2] == kind:
+        matching = [_TO_QUESTION + node]
     else:
-        name = query[wire.HEADER : end - 4].lower()
-        return _whole(resolve(table, name, kind, end), query, end, opt, room)
+        matching = _matching(served, path, node, kind)
+    if matching is None:
+        return _whole(resolve(table, query[wire.HEADER : end - 4].lower(), kind, end), query, end, opt, room)
+    rcode, denials, records = wire.NOERROR, 0, b"".join(matching)
+    if not matching:
+        rcode = wire.NXDOMAIN if node is None and not served.exists(path) else wire.NOERROR
+        denials, records = 1, _POINTER.pack(0xC000 | wire.HEADER + len(owner)) + served.denial
     if end + len(records) + len(opt) > room:
         return _cut(query, end, opt)
-    head = _HEAD.pack(0x84 | query[2] & 1, wire.NOERROR, 1, count, 0, 1 if opt else 0)
+    head = _HEAD.pack(0x84 | query[2] & 1, rcode, 1, len(matching), denials, 1 if opt else 0)
     return b"".join((query[:2], head, query[wire.HEADER : end], records, opt))
+
+
+def _matching(served: ServedZone, path: bytes, node: Node | None, kind: bytes) -> list[bytes] | None:
+    """The records of the type asked, owners included; None if more than one look is needed to tell."""
+    if node is None:
+        if served.computed is not None:
+            node = served.computed.find(path)
+        if node is None:
+            return None if served.wildcards else []
+    records = (node,) if isinstance(node, bytes) else node
+    found = [_TO_QUESTION + each for each in records if each[:2] == kind]
+    if not found and any(each[:2] == CNAME for each in records):
+        return None
+    return found
 
 
 def _whole(reply: Reply, query: bytes, end: int, opt: bytes, room: int) -> bytes:

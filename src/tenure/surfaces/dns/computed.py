@@ -9,9 +9,12 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
+from tenure.naming import records
+from tenure.naming.hostnames import wire
 from tenure.naming.reverse import owner_number, zone_span
 from tenure.naming.templates import Stretch, Template
-from tenure.surfaces.dns.nodes import Node, joined, packed, same
+from tenure.net.addresses import width
+from tenure.surfaces.dns.nodes import FIXED, IN, Node, joined, same
 
 
 class Computed(Protocol):
@@ -29,11 +32,14 @@ class Computed(Protocol):
 class Ahead:
     """A stretch as it is served: `taken` follows the zone's changes."""
 
-    __slots__ = ("stretch", "taken")
+    __slots__ = ("_head", "_octets", "stretch", "taken")
 
     def __init__(self, computed: Computed) -> None:
         self.stretch = computed.stretch
         self.taken = set(computed.taken)
+        self._octets = width(self.stretch.version) // 8
+        kind = records.A if self.stretch.version == 4 else records.AAAA
+        self._head = FIXED.pack(kind, IN, self.stretch.ttl, self._octets)
 
     @property
     def place(self) -> tuple[int, int]:
@@ -41,8 +47,11 @@ class Ahead:
         return self.stretch.version, self.stretch.first
 
     def packed(self, number: int) -> bytes:
-        """The record of an address, taken or not."""
-        return packed(self.stretch.record(number))
+        """The record of an address, taken or not: `Stretch.record` without its owner. Cost: 0.3 µs, a PTR 2 µs."""
+        if not self.stretch.pointers:
+            return self._head + number.to_bytes(self._octets)
+        target = wire(f"{self.stretch.template.name(self.stretch.version, number)}.{self.stretch.domain}")
+        return FIXED.pack(records.PTR, IN, self.stretch.ttl, len(target)) + target
 
     def free(self, first: int, last: int) -> bool:
         """Tell whether an address between both is not taken. Cost: at most one look for each taken one."""
@@ -151,11 +160,15 @@ class ComputedNames:
 
     def find(self, path: bytes) -> Node | None:
         """What is computed for the name at `path`; None if nothing is."""
-        return joined(ahead.packed(number) for ahead, number in self._free(path))
+        places = [place for place in self._places(path) if place[1] not in place[0].taken]
+        if not places:
+            return None
+        return joined([ahead.packed(number) for ahead, number in places])
 
     def listed_at(self, path: bytes) -> Node | None:
         """The part of it that a transfer lists."""
-        return joined(ahead.packed(number) for ahead, number in self._free(path) if ahead.stretch.listed)
+        places = (place for place in self._places(path) if place[0].stretch.listed)
+        return joined([ahead.packed(number) for ahead, number in places if number not in ahead.taken])
 
     def beneath(self, path: bytes) -> bool:
         """Tell whether a computed name lies beneath the one at `path`."""
@@ -169,17 +182,13 @@ class ComputedNames:
                 return ahead, number
         return None
 
-    def _free(self, path: bytes) -> Iterator[Place]:
-        return (place for place in self._places(path) if place[1] not in place[0].taken)
-
-    def _places(self, path: bytes) -> Iterator[Place]:
+    def _places(self, path: bytes) -> list[Place]:
+        """The addresses that have this name, taken or not: hardly ever two."""
         name = _spelled(path)
         if name is None:
-            return
-        for spelling in self._spellings:
-            place = spelling.place(name)
-            if place is not None:
-                yield place
+            return []
+        places = [spelling.place(name) for spelling in self._spellings]
+        return [place for place in places if place is not None]
 
 
 def _spellings(zone: str, aheads: Iterable[Ahead]) -> Iterator[_Spelling]:
@@ -204,6 +213,8 @@ def _relative(stretch: Stretch, zone: str) -> Template:
 
 def _spelled(path: bytes) -> str | None:
     """The name at `path` relative to the zone; None for one that nobody would compute."""
+    if path and path[0] + 1 == len(path):
+        return None if b"." in path[1:] else path[1:].decode("latin-1")
     labels, at = [], 0
     while at < len(path):
         end = at + path[at] + 1

@@ -15,7 +15,7 @@ CNAME: Final = b"\x00\x05"
 SOA: Final = b"\x00\x06"
 AAAA: Final = b"\x00\x1c"
 
-_IN = 1
+IN: Final = 1
 
 Node = bytes | tuple[bytes, ...]
 """A name's records, each as type, class, TTL, length and rdata: bytes if there is one, a sorted tuple if more.
@@ -26,7 +26,7 @@ So a million names cost two byte strings and one dictionary entry each.
 
 def packed(record: Record) -> bytes:
     """The record without its owner."""
-    return FIXED.pack(record.type, _IN, record.ttl, len(record.rdata)) + record.rdata
+    return FIXED.pack(record.type, IN, record.ttl, len(record.rdata)) + record.rdata
 
 
 def same(one: bytes, other: bytes) -> bool:
