@@ -38,6 +38,7 @@ from tenure.testing.moves_contract import MovesContract
 from tenure.testing.past_contract import FiltersContract, PastContract, SeenContract
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
+from tenure.testing.zones_contract import AlikeContract, JournalContract, ZonesContract
 
 
 @pytest.fixture
@@ -114,6 +115,18 @@ class TestPast(PastContract):
 
 class TestSeen(SeenContract):
     """What was seen, and what is shelved."""
+
+
+class TestZones(ZonesContract):
+    """The contract."""
+
+
+class TestAlike(AlikeContract):
+    """The contract."""
+
+
+class TestJournal(JournalContract):
+    """The contract."""
 
 
 class TestFilters(FiltersContract):

@@ -23,6 +23,12 @@ WARNED_BEFORE: Final = timedelta(days=1)
 MOST_QUEUED: Final = 256
 """How many of those that queue in a network are read at once."""
 
+MOST_ALIKE: Final = 1000
+"""How many names that look like a template's are read at once."""
+
+Alike = tuple[str, str, str, str]
+"""A vrf's id, a domain (absolute), and how names relative to it begin and end."""
+
 
 def queue_group(claim: Claim) -> tuple[str | None, str | None, str]:
     """What claims that wait in order have in common where they wait for the same: host, subnet and family."""
@@ -58,6 +64,8 @@ class Wanted:
             were given by themselves before.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "".
+        alike: Names that look like a template's: open allocations of networks with this domain that are called so
+            and, read as `{ip-dashed}` or `{ip-hex}`, like another address than theirs; `MOST_ALIKE` of each.
         called: Whether every claim that is read, and every wanted address, brings the open allocations that carry
             its hostname.
         expired: How many dynamic leases whose promise ended before `now` to read (with claim and attachments).
@@ -92,6 +100,7 @@ class Wanted:
     queued: set[tuple[str, int]] = field(default_factory=set)
     harvest: set[tuple[str, datetime, bool, int]] = field(default_factory=set)
     renumbering: set[tuple[str, bool, datetime, int]] = field(default_factory=set)
+    alike: set[Alike] = field(default_factory=set)
     called: bool = False
     expired: int = 0
     settling: int = 0
@@ -108,7 +117,7 @@ class Wanted:
 
 _KEYS = (
     "handles", "claims", "hostnames", "addresses", "macs", "machines", "tokens", "hosts", "spread", "last", "holders",
-    "homes", "interfaces", "observed", "queued", "harvest", "renumbering",
+    "homes", "interfaces", "observed", "queued", "harvest", "renumbering", "alike",
 )  # fmt: skip
 _MOST = ("called", "expired", "settling", "expiring", "naming")
 
@@ -143,6 +152,8 @@ class Facts:
         queued: Ids of claims that wait in order, by network, the oldest first.
         harvest: Ids of claims that may be harvested, by network, those unseen longest first.
         renumbering: Ids of allocations that are to be moved, by subnet, in order of their addresses.
+        alike: Of each that was wanted the open allocations, and others of the vrf that the batch knows or gives and
+            that are called so: these may be of other networks, and read like no address.
         left: How many there are of them, by subnet, with those beyond the limit and those promised for longer.
         net: What the batch writes so far, one image a key.
     """
@@ -181,6 +192,7 @@ class Facts:
         self.harvest: dict[str, list[str]] = {}
         self.renumbering: dict[str, list[str]] = {}
         self.left: dict[str, int] = {}
+        self.alike: dict[Alike, list[Allocation]] = {}
         self.net: dict[tuple[str, Key], Image] = {}
 
     def want(self, wanted: Wanted) -> None:
@@ -198,6 +210,7 @@ class Facts:
         _empty(self.queued, (network for network, _ in wanted.queued), list)
         _empty(self.harvest, (network for network, *_ in wanted.harvest), list)
         _empty(self.renumbering, (subnet for subnet, *_ in wanted.renumbering), list)
+        _empty(self.alike, wanted.alike, list)
         _empty(self.left, self.renumbering, int)
 
     def remember(self, handle: tuple[str, str], held: Iterable[Allocation]) -> None:
@@ -338,6 +351,14 @@ def _put_allocation(facts: Facts, row: Allocation) -> None:
         facts.named.setdefault(row.hostname, {})[row.id] = row
     if row.behind is not None:
         facts.behind.setdefault(row.behind, {})[row.id] = None
+    if facts.alike and row.hostname is not None:
+        _put_alike(facts, row, row.hostname)
+
+
+def _put_alike(facts: Facts, row: Allocation, hostname: str) -> None:
+    for (vrf, _, before, after), found in facts.alike.items():
+        if row.vrf == vrf and hostname.startswith(before) and hostname.endswith(after):
+            found[:] = [*(held for held in found if held.id != row.id), row]
 
 
 def _unindex_allocation(facts: Facts, row: Allocation) -> None:
@@ -350,6 +371,8 @@ def _unindex_allocation(facts: Facts, row: Allocation) -> None:
         facts.named.get(row.hostname, {}).pop(row.id, None)
     if row.behind is not None:
         facts.behind.get(row.behind, {}).pop(row.id, None)
+    for found in facts.alike.values():
+        found[:] = [held for held in found if held.id != row.id]
 
 
 def _put_attachment(facts: Facts, row: Attachment) -> None:

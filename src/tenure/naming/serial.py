@@ -26,6 +26,11 @@ def step(serial: int) -> int:
     return _never_zero((serial + 1) % _CIRCLE)
 
 
+def steps(first: int, last: int) -> int:
+    """How many steps lead from a serial to a later one; where they pass zero, which is never used, one more."""
+    return (last - first) % _CIRCLE
+
+
 def leap(serial: int) -> int:
     """The serial of a zone whose ledger was restored to an earlier state; never 0.
 

@@ -16,8 +16,16 @@ TERM: Final = 30.0
 """Seconds for which the duty is taken; `step` must be called more often to keep it."""
 KEYS_LAST: Final = timedelta(hours=24)
 
+JOURNAL_LASTS: Final = timedelta(days=14)
+"""For how long a zone's changes can be followed: as long as secondaries go on without us (the SOA's expire)."""
+JOURNAL_STEPS: Final = 100_000
+"""Beyond so many changes a zone is taken whole."""
+
 _AT_ONCE = 256
-_KEYS_EVERY = 600.0
+_EVERY = 600.0
+_STRETCH = 1000
+"""Steps of journals that go in one transaction: a few milliseconds for which the writer waits."""
+_STRETCHES = 10
 
 
 class Upkeep:
@@ -42,12 +50,12 @@ class Upkeep:
         self._clock = clock
         self._owner = owner
         self._submit = submit
-        self._forgot_at = float("-inf")
+        self._forgot_at = self._pruned_at = float("-inf")
         self._retention = Retention(store, clock, retention)
 
     def step(self) -> int:
         """Do what is due, if the duty is this node's: close ended leases, tend placement, do to claims what time alone
-        does, drop old idempotency keys and promises.
+        does, drop old idempotency keys, promises, and steps of zones' journals.
 
         Returns:
             How many leases were closed, and changes made to placement and to claims (of those as many as there were
@@ -59,6 +67,7 @@ class Upkeep:
         if self._store.take_duty(DUTY, self._owner, self._clock.now(), TERM) is None:
             return 0
         self._forget_keys()
+        self._prune_journals()
         self._retention.step()
         done = 0
         while True:
@@ -74,6 +83,16 @@ class Upkeep:
         return [answer.value if isinstance(answer, Number) else 0 for answer in answers]
 
     def _forget_keys(self) -> None:
-        if self._clock.monotonic() - self._forgot_at >= _KEYS_EVERY:
+        if self._clock.monotonic() - self._forgot_at >= _EVERY:
             self._store.forget_keys(self._clock.now() - KEYS_LAST)
             self._forgot_at = self._clock.monotonic()
+
+    def _prune_journals(self) -> None:
+        """A bounded part of what is to go, at each step until nothing is."""
+        if self._clock.monotonic() - self._pruned_at < _EVERY:
+            return
+        before = self._clock.now() - JOURNAL_LASTS
+        for _ in range(_STRETCHES):
+            if self._store.prune_journal(before, JOURNAL_STEPS, _STRETCH) < _STRETCH:
+                self._pruned_at = self._clock.monotonic()
+                return

@@ -316,6 +316,19 @@ class Store(Protocol):
         """Drop idempotency keys older than `before`; how many there were."""
         ...
 
+    def prune_journal(self, before: datetime, most: int, limit: int) -> int:
+        """Let go of steps in the zones' journals that are older than `before`, or that `most` newer ones follow.
+
+        Of each zone the oldest go first, so that no journal has a gap: whoever is behind its beginning finds nothing.
+
+        Args:
+            limit: How many steps at most, 1 to 10,000.
+
+        Returns:
+            How many went; fewer than `limit` once no more are to go.
+        """
+        ...
+
     def compact(self, after: int, limit: int, before: datetime) -> int | None:
         """Let go of DHCP's promises in a stretch of the ledger, of addresses that were given back since.
 

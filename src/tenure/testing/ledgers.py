@@ -102,12 +102,14 @@ class Scribe:
         keys: Sequence[KeyUse] = (),
         zone_changes: Sequence[ZoneChange] = (),
         digests: dict[str, bytes] | None = None,
+        sealed: dict[str, bytes] | None = None,
         epoch: str | None = None,
         time: datetime = START,
     ) -> Batch:
         """Record events in a turn of their own."""
         with self.store.turn() as turn:
-            more = {"keys": keys, "zone_changes": zone_changes, "digests": digests or {}, "epoch": epoch}
+            secrets = {"digests": digests or {}, "sealed": sealed or {}}
+            more = {"keys": keys, "zone_changes": zone_changes, "epoch": epoch, **secrets}
             batch = self.batch(turn.head.sequence, events, time=time, **more)
             turn.apply(batch)
             turn.commit()

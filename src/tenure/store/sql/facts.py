@@ -17,6 +17,7 @@ from tenure.model.access import Token
 from tenure.model.holding import MACHINES, Allocation
 from tenure.model.machines import Interface, Machine
 from tenure.store.sql import rows as r
+from tenure.store.sql.alike import alike
 from tenure.store.sql.connect import Database
 from tenure.store.sql.due import ALLOCATIONS, CLAIMS, Due
 
@@ -195,6 +196,8 @@ class Reading:
         facts, due = self._facts, self._due
         facts.expired = self._first("allocations", due.expired(wanted.expired))
         facts.naming = self._first("allocations", due.naming(wanted.naming))
+        for key in sorted(wanted.alike):
+            self._put("allocations", alike(self._db, self._raw, key))
         for subnet, static, promised, most in sorted(wanted.renumbering):
             found, facts.left[subnet] = due.renumbering(subnet, promised, static=static, most=most)
             facts.renumbering[subnet] = self._first("allocations", found)

@@ -17,7 +17,8 @@ from tenure.model.events import Entry, LeaseCompacted
 from tenure.store.interface import Head, Reads, Store
 from tenure.store.sql import rows as r
 from tenure.store.sql.connect import BOUND, Clock, Database, Sqlite
-from tenure.store.sql.pages import LARGEST, bounded
+from tenure.store.sql.journal import outlived
+from tenure.store.sql.pages import LARGEST, bounded, seen
 from tenure.store.sql.postgres import Postgres
 from tenure.store.sql.reads import SqlReads
 from tenure.store.sql.schema import migrate
@@ -27,6 +28,7 @@ from tenure.store.sql.turns import ENTRY, SqlTurn, read_head
 _MOST_ENTRIES: Final = 10_000
 _COMPACTED: Final = LeaseCompacted()
 _MOST_COMPACTED: Final = 100_000
+_MOST_PRUNED: Final = 10_000
 _COMPACT: Final = f"""UPDATE ledger SET kind = '{_COMPACTED.kind}', body = '{r.body(_COMPACTED)}',
  project = NULL, vrf = NULL, address = NULL, claim = NULL, machine = NULL
  WHERE sequence > ? AND sequence <= ? AND kind = 'tenure.lease.promised' AND time < ? AND NOT EXISTS
@@ -149,6 +151,17 @@ class SqlStore:
             found = self._fetch(raw, "DELETE FROM idempotency WHERE time < ? RETURNING 1", r.micros(before))
             commit()
         return len(found)
+
+    def prune_journal(self, before: datetime, most: int, limit: int) -> int:
+        """Let go of the oldest steps in the zones' journals; what goes is looked for before the lock is taken."""
+        with seen(self._db, self._looking) as at:
+            gone = outlived(at, before, most, bounded(limit, _MOST_PRUNED))
+        if gone:
+            with self._writing() as (connection, commit), self._db.translated():
+                raw = connection.connection.driver_connection
+                self._db.delete(raw, "zone_changes", ["zone text", "sequence bigint"], gone)
+                commit()
+        return len(gone)
 
     def compact(self, after: int, limit: int, before: datetime) -> int | None:
         """Let go of DHCP's promises in a stretch of the ledger, of addresses that were given back since."""
