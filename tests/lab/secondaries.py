@@ -342,8 +342,10 @@ class Nsd(Secondary):
         self._control("addzones", "".join(f"{zone} followed\n" for zone in zones))
 
     def remove(self, zones: Iterable[str]) -> None:
-        """Tell the running server to forget zones that were added."""
-        self._control("delzones", "".join(f"{zone}\n" for zone in zones))
+        """Tell the running server to forget zones that were added; returns when it has."""
+        gone = tuple(zones)
+        self._control("delzones", "".join(f"{zone}\n" for zone in gone))
+        self._until(lambda: all(self.serial(zone) is None for zone in gone), 20, f"forgets {', '.join(gone)}")
 
     def _control(self, word: str, given: str) -> None:
         argv = ["nsd-control", "-c", str(self.directory / "nsd.conf"), word]
