@@ -196,7 +196,7 @@ def test_a_name_is_changed_where_nobody_has_it() -> None:
     with pytest.raises(Conflict, match="belongs to"):
         world.do(u.RenameAddress(vrf=VRF, ip=other, hostname="printer"))
     with pytest.raises(InvalidValue):
-        world.do(u.RenameAddress(vrf=VRF, ip=other, hostname="Printer"))
+        world.do(u.RenameAddress(vrf=VRF, ip=other, hostname="printer_1"))
     assert [a.name for a in move(world, one, machine="b").addresses] == ["printer.prod.example."], "it is its own"
     world.do(u.RenameAddress(vrf=VRF, ip=one, hostname=None))
     assert rows(world)[one].hostname == "b"

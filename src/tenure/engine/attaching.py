@@ -8,10 +8,10 @@ from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding
 from tenure.engine.moves import follow_host, host_of, leave_host
+from tenure.engine.names import Place, name_for, not_taken
 from tenure.engine.passing import Gap, held_at, interface_of, pass_on
-from tenure.engine.placing import ALIAS, PRIMARY, Stand, name_for
+from tenure.engine.placing import ALIAS, PRIMARY, Stand
 from tenure.engine.ports import living
-from tenure.engine.reassign import not_taken
 from tenure.engine.replacing import follow_name
 from tenure.engine.reservations import promised
 from tenure.engine.standing import primaries
@@ -132,8 +132,8 @@ def _hostname(draft: Draft, before: Claim, claim: Claim, allocation: Allocation)
         Conflict: Another claim of the former machine has that name too, which two machines cannot share.
     """
     if _by_machine(draft, before, allocation):
-        return name_for(draft, claim)
-    not_taken(draft, allocation.hostname, claim)
+        return name_for(draft, claim, allocation.ip)
+    not_taken(draft, allocation.hostname, claim, Place(claim.network, allocation.ip))
     return allocation.hostname
 
 
@@ -183,7 +183,8 @@ def _name_alone(draft: Draft, claim: Claim, allocation: Allocation) -> str | Non
     """
     if _by_machine(draft, claim, allocation):
         return None
-    not_taken(draft, allocation.hostname, msgspec.structs.replace(claim, machine=None))
+    asking = msgspec.structs.replace(claim, machine=None)
+    not_taken(draft, allocation.hostname, asking, Place(claim.network, allocation.ip))
     return allocation.hostname
 
 

@@ -30,6 +30,7 @@ from tenure.model.uses import (
     DeleteVrf,
     RevokeToken,
 )
+from tenure.naming.hostnames import parse_domain
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -266,8 +267,8 @@ def _sound(network: Network) -> Network:
     """A network whose policies hold, with its tags in their one form."""
     bounded(network, tuple(_BOUNDS))
     domain = network.domain
-    if domain is not None and not (domain.endswith(".") and resolve.is_hostname(domain[:-1])):
-        raise InvalidValue("a domain is absolute, with its dot at the end", pointer="/domain", value=domain)
+    if domain is not None and parse_domain(domain, "/domain") != domain:
+        raise InvalidValue(f"write the domain as {parse_domain(domain)}", pointer="/domain", value=domain)
     sound_dhcp(network.dhcp)
     for version in ("v4", "v6"):
         rack, block = getattr(network, f"rack_block_length_{version}"), getattr(network, f"block_length_{version}")

@@ -16,11 +16,11 @@ from tenure.engine.draft import Draft
 from tenure.engine.enlist import enlist
 from tenure.engine.holdings import DECLINED_REST
 from tenure.engine.links import Link, link_of, one_link, served
+from tenure.engine.names import Place as Named
+from tenure.engine.names import free_name
 from tenure.engine.observe import declined
-from tenure.engine.placing import name_holder
 from tenure.engine.reach import draining
 from tenure.engine.reassign import follow_name
-from tenure.engine.resolve import is_hostname
 from tenure.engine.rests import rests_from
 from tenure.engine.space import Space
 from tenure.errors import TenureError
@@ -55,7 +55,8 @@ def lease_offer(use: LeaseOffer, draft: Draft) -> Leased:
     if number is None:
         return SILENCE
     draft.state.offers.note(link.space.subnet.id, number, use.client.mac, draft.moment.now)
-    return Leased(_promise(draft, link, number, dynamic=True, hostname=_new_name(draft, link, use.client)))
+    named = _new_name(draft, link, use.client, number)
+    return Leased(_promise(draft, link, number, dynamic=True, hostname=named))
 
 
 def lease_commit(use: LeaseCommit, draft: Draft) -> Leased:
@@ -292,13 +293,9 @@ def _is_own_rest(last: Allocation, end: datetime | None) -> bool:
     return end == last.cooling_until and end - last.until < DECLINED_REST
 
 
-def _new_name(draft: Draft, link: Link, client: Client) -> str | None:
-    """The name that the client calls itself, unless somebody has it: a clash drops the name, not the lease."""
-    network = link.space.subnet.network
-    name = None if client.hostname is None else client.hostname.lower()
-    if name is None or not is_hostname(name) or draft.state.networks[network].domain is None:
-        return None
-    return None if name_holder(draft, name, network, None) else name
+def _new_name(draft: Draft, link: Link, client: Client, number: int) -> str | None:
+    """The name that the client calls itself, if it may be called so."""
+    return free_name(draft, client.hostname, Named(link.space.subnet.network, text_of(4, number)))
 
 
 def _granted(draft: Draft, link: Link, use: LeaseCommit) -> Lease:
@@ -340,7 +337,7 @@ def _grant(draft: Draft, link: Link, use: LeaseCommit) -> Allocation:
         ip=text_of(4, number),
         length=link.space.width,
         since=now,
-        hostname=_new_name(draft, link, client),
+        hostname=_new_name(draft, link, client, number),
         lease=True,
         held_until=now + timedelta(seconds=2 * link.lease_time),
     )

@@ -9,8 +9,8 @@ from tenure.engine.adopting import adopt, is_own
 from tenure.engine.choosing import choose
 from tenure.engine.draft import Draft
 from tenure.engine.models import MODELS
+from tenure.engine.names import name_for
 from tenure.engine.reach import barrier, near
-from tenure.engine.resolve import is_hostname
 from tenure.engine.rests import promised_before, rests_for, rests_from
 from tenure.engine.rooms import Offered
 from tenure.engine.slaac import EUI64_LENGTH, eui64
@@ -90,7 +90,7 @@ def record_address(
         ip=ip,
         length=space.width,
         since=now,
-        hostname=name_for(draft, claim),
+        hostname=name_for(draft, claim, ip),
         block=why.block,
         title=why.title,
         standing=stand.standing,
@@ -113,70 +113,6 @@ def record_address(
             opens=opens,
         )
     )
-
-
-def name_for(draft: Draft, claim: Claim) -> str | None:
-    """The relative name that a claim's addresses will have: its own, or its machine's where that is a host name.
-
-    A dynamic lease that calls itself so loses the name: what a client says bars nobody.
-
-    Raises:
-        Conflict: Another claim's address has it in the same zone.
-    """
-    hostname = claim.request.hostname
-    if hostname is None and claim.machine is not None:
-        name = draft.facts.machines[claim.machine].name.lower()
-        hostname = name if is_hostname(name) else None
-    domain = draft.state.networks[claim.network].domain
-    if hostname is not None and domain is not None:
-        holder = name_holder(draft, hostname, claim.network, claim)
-        while holder is not None and holder.lease:
-            _nameless(draft, holder)
-            holder = name_holder(draft, hostname, claim.network, claim)
-        if holder is not None:
-            raise Conflict(
-                f"the name {hostname}.{domain} belongs to {holder.ip}",
-                name=f"{hostname}.{domain}",
-                address=holder.ip,
-                pointer="/hostname",
-            )
-    return hostname
-
-
-def _nameless(draft: Draft, lease: Allocation) -> None:
-    """Record that a dynamic lease has no name any more."""
-    now, claim = draft.moment.now, draft.facts.claims[lease.claim]
-    claim = msgspec.structs.replace(claim, revision=claim.revision + 1)
-    allocation = msgspec.structs.replace(lease, id=next(draft.moment.ids), since=now, hostname=None)
-    used = list(draft.facts.attached.get(lease.id, {}).values())
-    moved = e.AddressMoved(
-        giver=claim,
-        left=msgspec.structs.replace(lease, until=now),
-        attachments=tuple([msgspec.structs.replace(each, until=now) for each in used]),
-        claim=claim,
-        allocation=allocation,
-        attachment=Attachment(allocation=allocation.id, interface=used[0].interface, since=now) if used else None,
-        reason="renamed",
-    )
-    draft.record(moved)
-
-
-def name_holder(draft: Draft, hostname: str, network: str, claim: Claim | None) -> Allocation | None:
-    """The open allocation of another claim, and of another machine, that has this name in the network's zone."""
-    mine = draft.state.networks[network]
-    for allocation in draft.facts.named[hostname].values():
-        other = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
-        if (other.vrf, other.domain) == (mine.vrf, mine.domain) and not _shares(draft, allocation, claim):
-            return allocation
-    return None
-
-
-def _shares(draft: Draft, allocation: Allocation, claim: Claim | None) -> bool:
-    """A claim's own addresses, and those of its machine, may have one name."""
-    if claim is None:
-        return False
-    holder = draft.facts.claims[allocation.claim]
-    return holder.id == claim.id or (holder.machine is not None and holder.machine == claim.machine)
 
 
 def room_to_wait(draft: Draft, request: ClaimRequest) -> None:

@@ -9,8 +9,9 @@ from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
 from tenure.engine.moves import follow_host, host_of, kept_at
+from tenure.engine.names import Place, name_for, not_taken
 from tenure.engine.passing import Gap, held_at, interface_of, pass_on
-from tenure.engine.placing import find, name_for, name_holder
+from tenure.engine.placing import find
 from tenure.engine.ports import boot_port, living, port_in, ports_of
 from tenure.engine.replacing import beside, follow_name, may_write, settled, take_back
 from tenure.engine.space import Space
@@ -24,7 +25,7 @@ from tenure.model.policy import NameFollows, OnOverride
 from tenure.model.uses import ReassignAddress, RenameAddress
 from tenure.net.addresses import number_of, parse_address, text_of, version_of
 
-__all__ = ["follow_name", "not_taken", "reassign_address", "rename", "rename_address", "replace"]
+__all__ = ["follow_name", "reassign_address", "rename", "rename_address", "replace"]
 
 _TARGETS = ("interface", "machine", "claim", "address")
 
@@ -75,7 +76,8 @@ def rename_address(use: RenameAddress, draft: Draft) -> Holding:
     allocation = held_at(draft, use.vrf, use.ip)
     claim = draft.facts.claims[allocation.claim]
     resolve.matching(claim.revision, draft.asked.if_match)
-    name = _machine_name(draft, claim) if use.hostname is None else resolve.relative_name(use.hostname)
+    domain = draft.state.networks[claim.network].domain
+    name = _machine_name(draft, claim) if use.hostname is None else resolve.relative_name(use.hostname, domain)
     allocation = settled(draft, allocation)
     if name != allocation.hostname:
         rename(draft, allocation, name)
@@ -89,7 +91,7 @@ def rename(draft: Draft, allocation: Allocation, name: str | None) -> Allocation
         Conflict: The name belongs to another's address.
     """
     claim = draft.facts.claims[allocation.claim]
-    not_taken(draft, name, claim)
+    not_taken(draft, name, claim, Place(claim.network, allocation.ip))
     claim = msgspec.structs.replace(claim, revision=claim.revision + 1)
     used = draft.facts.attached.get(allocation.id, {})
     return pass_on(draft, allocation, claim, used, reason="renamed", hostname=name)
@@ -316,7 +318,7 @@ def _into_claim(draft: Draft, allocation: Allocation, claim: Claim) -> Claim:
         raise Conflict(f"claim {claim.id} is of network {name}, and {allocation.ip} is not", pointer="/claim")
     title = allocation.title if claim.host is None else kept_at(draft, claim, allocation, claim.host).title
     claim = msgspec.structs.replace(claim, named=True, revision=claim.revision + 1)
-    _pass(draft, allocation, claim, hostname=name_for(draft, claim), title=title)
+    _pass(draft, allocation, claim, hostname=name_for(draft, claim, allocation.ip), title=title)
     return claim
 
 
@@ -359,9 +361,9 @@ def _aside(draft: Draft, allocation: Allocation, how: OnOverride) -> Displaced:
 def _called(draft: Draft, allocation: Allocation, giver: Claim, claim: Claim) -> str | None:
     """The name of an address that changes hands: one that it was given itself, else as its claim's are called."""
     if allocation.hostname is not None and allocation.hostname != _usual_name(draft, giver):
-        not_taken(draft, allocation.hostname, claim)
+        not_taken(draft, allocation.hostname, claim, Place(claim.network, allocation.ip))
         return allocation.hostname
-    return name_for(draft, claim)
+    return name_for(draft, claim, allocation.ip)
 
 
 def _usual_name(draft: Draft, claim: Claim) -> str | None:
@@ -369,22 +371,4 @@ def _usual_name(draft: Draft, claim: Claim) -> str | None:
 
 
 def _machine_name(draft: Draft, claim: Claim) -> str | None:
-    name = None if claim.machine is None else draft.facts.machines[claim.machine].name.lower()
-    return name if name is not None and resolve.is_hostname(name) else None
-
-
-def not_taken(draft: Draft, name: str | None, claim: Claim) -> None:
-    """Refuse a name that another's address has.
-
-    Raises:
-        Conflict: Fact `address` says whose.
-    """
-    domain = draft.state.networks[claim.network].domain
-    holder = None if name is None or domain is None else name_holder(draft, name, claim.network, claim)
-    if holder is not None:
-        raise Conflict(
-            f"the name {name}.{domain} belongs to {holder.ip}",
-            name=f"{name}.{domain}",
-            address=holder.ip,
-            pointer="/hostname",
-        )
+    return None if claim.machine is None else resolve.called(draft.facts.machines[claim.machine].name)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.engine.draft import Draft
-from tenure.engine.placing import PRIMARY, Stand, may_be_there, name_for, placed
+from tenure.engine.names import name_for
+from tenure.engine.placing import PRIMARY, Stand, may_be_there, placed
 from tenure.errors import Conflict, Exhausted, InvalidValue, NotFound, NotPermitted
 from tenure.model import events as e
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
@@ -117,7 +118,7 @@ def lend(draft: Draft, claim: Claim, allocation: Allocation, *, opens: bool, sta
     own = allocation.hostname if claim.request.hostname is None else None
     lent = msgspec.structs.replace(
         _moved(draft, allocation, claim),
-        hostname=own or name_for(draft, claim),
+        hostname=own or name_for(draft, claim, allocation.ip),
         block=why.block,
         title=why.title,
         standing=stand.standing,

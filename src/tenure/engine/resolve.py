@@ -12,6 +12,7 @@ from tenure.model.addressing import Network
 from tenure.model.holding import ClaimRequest
 from tenure.model.policy import Family
 from tenure.model.topology import Location
+from tenure.naming.hostnames import LONGEST_NAME, parse_hostname
 from tenure.net.addresses import parse_address, version_of
 from tenure.net.identifiers import parse_mac
 from tenure.net.moments import moment
@@ -25,7 +26,6 @@ _FAMILIES: dict[frozenset[int], Family] = {
     frozenset({4, 6}): "dual",
 }
 _BROADCAST = "255.255.255.255"
-LONGEST_NAME = 253
 LONGEST_HANDLE = 512
 LONGEST_NOTE = 1024
 
@@ -88,7 +88,7 @@ def normalized(request: ClaimRequest, state: State) -> ClaimRequest:
             host=None if request.host is None else location(state, request.host).id,
             machine=None if request.machine is None else plain(request.machine, "/machine"),
             mac=None if request.mac is None else parse_mac(request.mac, "/mac"),
-            hostname=None if request.hostname is None else relative_name(request.hostname),
+            hostname=None if request.hostname is None else relative_name(request.hostname, net.domain),
             family=_family(state, net, request, subnet, (address,) if address else addresses),
             address=address,
             project=plain(request.project, "/project"),
@@ -140,31 +140,41 @@ def host_address(text: str, pointer: str) -> str:
     return str(address)
 
 
-def relative_name(name: str) -> str:
-    """A host name as it is held: relative, in lower case.
+def relative_name(name: str, domain: str | None, pointer: str = "/hostname") -> str:
+    """A host name as it is held: relative to its network's domain, in lower-case A-labels.
+
+    A fully qualified one in that domain means the same.
 
     Raises:
-        InvalidValue: It is fully qualified, or no such name.
+        InvalidValue: It is no host name; it is fully qualified and its records would be in another zone than the
+            network's, or it is that zone itself.
     """
-    if name.endswith("."):
+    found = parse_hostname(name, pointer)
+    if not found.endswith("."):
+        return found
+    if domain is None:
         raise InvalidValue(
-            f"{name!r} is fully qualified; leave out the domain, which is the network's",
-            pointer="/hostname",
-            value=name,
+            f"{name} is fully qualified, and the network has no domain that it could be in", pointer=pointer, value=name
         )
-    if not is_hostname(name) or name != name.lower():
-        raise InvalidValue(f"{name!r} is not a host name in lower case", pointer="/hostname", value=name)
-    return name
+    if not found.endswith("." + domain):
+        what = "is that zone itself" if found == domain else "would have its records in another zone"
+        raise InvalidValue(
+            f"addresses of this network are called by names in {domain}, and {name} {what}; make a record there",
+            pointer=pointer,
+            value=name,
+            domain=domain,
+        )
+    return found.removesuffix("." + domain)
 
 
-def is_hostname(name: str) -> bool:
-    """Whether a machine's name can stand in a zone (RFC 1123); one that cannot gives no record."""
-    return len(name) <= 253 and all(_is_label(label) for label in name.split("."))
-
-
-def _is_label(label: str) -> bool:
-    plain_ = label.isascii() and label.replace("-", "").isalnum()
-    return plain_ and 0 < len(label) <= 63 and label[0] != "-" and label[-1] != "-"
+def called(name: str) -> str | None:
+    """The host name that the name of a machine or a client is, in lower case; None where it is none, or is absolute."""
+    lower = name.lower()
+    try:
+        found = parse_hostname(lower)
+    except InvalidValue:
+        return None
+    return found if found == lower and not found.endswith(".") else None
 
 
 def plain(text: str, pointer: str, most: int = LONGEST_NAME) -> str:

@@ -14,6 +14,7 @@ from tenure.engine.lapse import want_due
 from tenure.engine.leases import lease_handle
 from tenure.engine.moves import MOST_EVACUATED
 from tenure.engine.observe import MOST_SIGHTINGS
+from tenure.engine.resolve import relative_name
 from tenure.engine.space import Space
 from tenure.engine.state import State
 from tenure.engine.stretches import covered, holders_key, left_out, whole
@@ -44,7 +45,8 @@ def _claim(found: Wanted, use: u.ClaimAddresses, state: State) -> None:
     if use.handle is not None:
         found.handles.add((request.project, use.handle))
     if request.hostname is not None:
-        found.hostnames.add(request.hostname)
+        network = state.find("network", request.network)
+        _hostname(found, request.hostname, None if network is None else state.networks[network].domain)
     if request.machine is not None:
         found.machines.add(request.machine)
         found.hostnames.add(request.machine.lower())
@@ -58,6 +60,11 @@ def _claim(found: Wanted, use: u.ClaimAddresses, state: State) -> None:
         names = _machine_names(request)
         found.machines.update(names)
         found.hostnames.update(name.lower() for name in names)
+
+
+def _hostname(found: Wanted, name: str, domain: str | None) -> None:
+    with suppress(InvalidValue):
+        found.hostnames.add(relative_name(name, domain))
 
 
 def _addresses(found: Wanted, request: ClaimRequest, state: State) -> None:
@@ -113,8 +120,12 @@ def _reassign(found: Wanted, use: u.ReassignAddress, state: State) -> None:
 
 def _rename(found: Wanted, use: u.RenameAddress, state: State) -> None:
     _held_address(found, use, state)
-    if use.hostname is not None:
-        found.hostnames.add(use.hostname)
+    vrf = state.find("vrf", use.vrf)
+    with suppress(InvalidValue):
+        address = parse_address(use.ip)
+        space = None if vrf is None else state.space_at(vrf, address.version, int(address))
+        if use.hostname is not None and space is not None:
+            _hostname(found, use.hostname, state.networks[space.subnet.network].domain)
 
 
 def _attach(found: Wanted, use: u.AttachAddress | u.DetachAddress, state: State) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.inventory import changed, converted, vacant
+from tenure.engine.names import zone_around
 from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
@@ -52,16 +53,6 @@ def find_zone(state: State, name: str, pointer: str = "") -> Zone:
         ids = [zone.id for zone in found]
         raise InvalidValue(f"several vrfs have a zone {absolute}; name its id", pointer=pointer, allowed=ids)
     return found[0]
-
-
-def zone_around(state: State, vrf: str, owner: str) -> Zone | None:
-    """The innermost zone of a vrf that a name is in: its own, where a zone is called so. Cost: a look a label."""
-    while owner:
-        found = state.zone_named(vrf, owner)
-        if found is not None:
-            return found
-        owner = owner.partition(".")[2]
-    return None
 
 
 def create_zone(use: CreateZone, draft: Draft) -> Made:

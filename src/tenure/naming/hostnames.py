@@ -81,15 +81,6 @@ def parse_name(text: str, pointer: str = "", *, wildcard: bool = False) -> str:
     return "*." + name
 
 
-def is_hostname(name: str) -> bool:
-    """Whether a name could stand in a zone as a host's as it is, but for its case: `parse_hostname` takes it."""
-    try:
-        parse_hostname(name)
-    except InvalidValue:
-        return False
-    return True
-
-
 def parse_domain(text: str, pointer: str = "") -> str:
     """Read the name of a domain or zone, with or without its trailing dot; give it with the dot.
 

@@ -9,6 +9,7 @@ Each address has one name, and each such name one address: what is asked is foun
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
 from tenure.errors import InvalidValue
@@ -28,6 +29,9 @@ _LONGEST: Final = {"dashed": "0" * 39, "hex": "0" * 32}
 _V4: Final = re.compile(r"(0|[1-9][0-9]{0,2})-(0|[1-9][0-9]{0,2})-(0|[1-9][0-9]{0,2})-(0|[1-9][0-9]{0,2})")
 _V6: Final = re.compile(r"(?:(?:0|[1-9a-f][0-9a-f]{0,3})-){7}(?:0|[1-9a-f][0-9a-f]{0,3})")
 _HEX: Final = re.compile(r"[0-9a-f]{8}|[0-9a-f]{32}")
+_LAST_DIGITS: Final = re.compile(r"(?=((?:[0-9]{1,3}-){3})([0-9]{1,3}))")
+_LAST_GROUP: Final = re.compile(r"(?=((?:[0-9a-f]{1,4}-){7})([0-9a-f]{1,4}))")
+_HEX_RUN: Final = re.compile(r"[0-9a-f]{8,}")
 
 
 class Template(NamedTuple):
@@ -68,6 +72,23 @@ def parse_template(text: str, pointer: str = "/name_template") -> Template:
         raise InvalidValue("a template is relative to the domain: it ends without a dot", pointer=pointer, value=text)
     parse_hostname(f"{before}{_LONGEST[form]}{after}", pointer)
     return Template(before.lower(), after.lower(), form)
+
+
+def readings(name: str) -> Iterator[tuple[int, int]]:
+    """The addresses that some template could have in a name, in lower case; of one form and place each once.
+
+    Cost: linear in the name; nothing for one that is like no address.
+    """
+    for dashed in (_LAST_DIGITS, _LAST_GROUP):
+        for found in dashed.finditer(name):
+            yield from _read_each("dashed", (found[1] + found[2][:end] for end in range(1, len(found[2]) + 1)))
+    for run in _HEX_RUN.finditer(name):
+        for size in (8, 32):
+            yield from _read_each("hex", (run[0][at : at + size] for at in range(len(run[0]) - size + 1)))
+
+
+def _read_each(form: Form, texts: Iterator[str]) -> Iterator[tuple[int, int]]:
+    return (read for text in texts if (read := _read(form, text)) is not None)
 
 
 class Stretch(NamedTuple):
