@@ -8,13 +8,14 @@ unwinds what was reduced; nothing of a refused use remains.
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from tenure.engine.facts import Facts, Undo
 from tenure.engine.images import images
 from tenure.errors import TenureError
+from tenure.model import events
 from tenure.model.answers import Answer
 from tenure.model.events import Event
 from tenure.model.uses import Submission
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
     from tenure.engine.state import State
 
 T = TypeVar("T")
+
+_REMEMBERED: Final[dict[type, str]] = {
+    events.VrfCreated: "vrf", events.VrfChanged: "vrf", events.VrfDeleted: "vrf",
+    events.NetworkCreated: "network", events.NetworkChanged: "network", events.NetworkDeleted: "network",
+    events.SubnetCreated: "subnet", events.SubnetChanged: "subnet", events.SubnetDeleted: "subnet",
+    events.RangeCreated: "range", events.RangeChanged: "range", events.RangeDeleted: "range",
+    events.ZoneCreated: "zone", events.ZoneReshaped: "zone", events.ZoneDeleted: "zone",
+}  # fmt: skip
+"""Events about things of which somebody asks how they were before."""
 
 
 class Moment(msgspec.Struct):
@@ -48,9 +58,11 @@ class Draft:
         state: The allocator's memory, with this draft's events reduced into it.
         facts: What was read by key, with this draft's events taken in.
         events: What will be recorded, in order.
+        was: Vrfs, networks, subnets, ranges and zones that it made, changed or deleted, as they were before it,
+            by id; None for what is new.
     """
 
-    __slots__ = ("_undo", "asked", "events", "facts", "moment", "state")
+    __slots__ = ("_undo", "asked", "events", "facts", "moment", "state", "was")
 
     def __init__(self, asked: Submission, state: "State", facts: Facts, moment: Moment) -> None:
         self.asked = asked
@@ -58,10 +70,15 @@ class Draft:
         self.facts = facts
         self.moment = moment
         self.events: list[Event] = []
+        self.was: dict[str, Any] = {}
         self._undo: list[Undo] = []
 
     def record(self, event: Event) -> None:
         """Decide that `event` happened: everybody after this sees it."""
+        kind = _REMEMBERED.get(type(event))
+        if kind is not None:
+            id_ = getattr(event, kind).id
+            self.was.setdefault(id_, self.state.known(kind, id_))
         self._undo.append(self.state.reduce(event))
         self._undo.extend(self.facts.reduce(images(event)))
         self.events.append(event)

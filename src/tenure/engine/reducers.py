@@ -90,6 +90,28 @@ def _location_dropped(state: "State", event: e.LocationDeleted) -> Undo:
     return lambda: state.put_location(old)
 
 
+def _zone_created(state: "State", event: e.ZoneCreated) -> Undo:
+    undo = _put("zone")(state, event)
+    state.reverse_zones.put(event.zone)
+
+    def back() -> None:
+        state.reverse_zones.drop(event.zone)
+        undo()
+
+    return back
+
+
+def _zone_deleted(state: "State", event: e.ZoneDeleted) -> Undo:
+    undo = _drop("zone")(state, event)
+    state.reverse_zones.drop(event.zone)
+
+    def back() -> None:
+        undo()
+        state.reverse_zones.put(event.zone)
+
+    return back
+
+
 def _network_put(state: "State", event: Any) -> Undo:
     return _budgeted(state, event.network.id, _put("network")(state, event))
 
@@ -350,9 +372,9 @@ REDUCERS: dict[type, "Callable[[State, Any], Undo]"] = {
     e.InterfaceCreated: _nothing,
     e.InterfaceChanged: _nothing,
     e.InterfaceDeleted: _nothing,
-    e.ZoneCreated: _put("zone"),
+    e.ZoneCreated: _zone_created,
     e.ZoneReshaped: _put("zone"),
-    e.ZoneDeleted: _drop("zone"),
+    e.ZoneDeleted: _zone_deleted,
     e.BlockOwned: _block_owned,
     e.BlockSurrendered: _block_surrendered,
     e.BlockResized: _block_resized,

@@ -29,6 +29,7 @@ from tenure.model.holding import Claim
 from tenure.model.placement import ROOT, Block
 from tenure.model.policy import WIDTHS
 from tenure.model.topology import Location
+from tenure.naming.reverse_zones import ReverseZones
 from tenure.net.addresses import first_and_length, parse_prefix
 
 
@@ -169,12 +170,14 @@ class State:
             "network": self.networks,
             "subnet": self.subnets,
             "range": self.ranges,
+            "zone": self.zones,
         }
         self.names: dict[tuple[str, str], str] = {}
         self.children: dict[str | None, dict[str, None]] = {}
         self.of_network: dict[str, dict[str, None]] = {}
         self.families: Counter[tuple[str, int]] = Counter()
         self.prefixes = Prefixes()
+        self.reverse_zones = ReverseZones()
         self.rooms: Rooms[Space] = Rooms()
         self.claims_of: Counter[str] = Counter()
         self.claims_at: Counter[str] = Counter()
@@ -217,6 +220,11 @@ class State:
             same = self.prefixes.named.get(name, {})
             return next(iter(same)) if len(same) == 1 else None
         return self.names.get((kind, name))
+
+    def known(self, kind: str, id_: str) -> Any:
+        """The value of a `vrf`, `location`, `network`, `subnet`, `range` or `zone`, or None."""
+        found = self._things[kind].get(id_)
+        return found.subnet if isinstance(found, Space) else found
 
     def path(self, location: str | None) -> list[Location]:
         """A location and everything above it, nearest first."""

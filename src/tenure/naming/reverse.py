@@ -48,7 +48,8 @@ def parse_pointer(name: str) -> tuple[int, int] | None:
 def zone_span(name: str) -> tuple[int, int, int] | None:
     """What a reverse zone is of: version, first and last address; None for a name that is no such zone's.
 
-    The inverse of the names that `zones_for`, `zone_at` and `classless_zone` give.
+    The inverse of the names that `zones_for`, `zone_at` and `classless_zone` give. Cost: 2 µs; a name that does not
+    end as reverse zones do: 0.1 µs.
     """
     classless = classless_span(name)
     if classless is not None:
@@ -125,7 +126,7 @@ def zone_at(version: int, number: int, length: int) -> tuple[str, int, int]:
 
     Cost: about 1 µs; the other zones of the prefix are not looked at.
     """
-    cut = _cut(version, length)
+    cut = zone_length(version, length)
     host_bits = width(version) - cut
     first = number >> host_bits << host_bits
     return _zone_name(version, first, cut), first, first + (1 << host_bits) - 1
@@ -140,15 +141,15 @@ def zones_for(prefix: Prefix) -> list[tuple[str, int, int]]:
         the same triple. A prefix of length 0 has the zone `in-addr.arpa.` or `ip6.arpa.` itself.
     """
     version, length = prefix.version, prefix.prefixlen
-    cut = _cut(version, length)
+    cut = zone_length(version, length)
     first = int(prefix.network_address)
     count = 1 << max(0, cut - length)
     size = 1 << (width(version) - cut)
     return [zone_at(version, first + at * size, length) for at in range(count)]
 
 
-def _cut(version: int, length: int) -> int:
-    """The length of the zones of a prefix: the next whole label, but always a label short of an address."""
+def zone_length(version: int, length: int) -> int:
+    """The length of the zones of a prefix of this one: the next whole label, but always a label short of an address."""
     step = _STEPS[version]
     return min(-(-length // step) * step, width(version) - step)
 
