@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tenure.errors import InvalidValue
 from tenure.model.dnsdata import Record
-from tenure.naming.records import Change, forward, net, ns, of_holding, pointer, soa
+from tenure.naming.records import Change, forward, net, ns, pointer, soa
 from tenure.net.addresses import Address
 
 addresses = st.ip_addresses()
@@ -30,25 +30,29 @@ def read(record: Record) -> str:
 
 @given(fqdns, addresses, ttls)
 def test_forward_and_pointer_say_the_same(fqdn: str, address: Address, ttl: int) -> None:
-    there, back = of_holding(fqdn, [address], ttl)
-    assert there == forward(fqdn, address, ttl)
-    assert back == pointer(address, fqdn, ttl)
+    version, number = address.version, int(address)
+    there, back = forward(fqdn, version, number, ttl), pointer("arpa.", version, number, fqdn, ttl)
     assert (there.owner, there.ttl, back.ttl) == (fqdn, ttl, ttl)
-    assert dns.rdatatype.to_text(dns.rdatatype.RdataType(there.type)) == ("A" if address.version == 4 else "AAAA")
+    assert dns.rdatatype.to_text(dns.rdatatype.RdataType(there.type)) == ("A" if version == 4 else "AAAA")
     assert ip_address(read(there)) == address
     assert back.owner == address.reverse_pointer + "."
     assert (back.type, read(back)) == (dns.rdatatype.PTR, fqdn)
 
 
 def test_both_families_of_one_name() -> None:
-    holding = of_holding("vm-17.prod.example.", [ip_address("10.0.0.5"), ip_address("2001:db8::5")], 300)
-    assert holding == (
-        Record("vm-17.prod.example.", 1, 300, b"\x0a\0\0\x05"),
-        Record("5.0.0.10.in-addr.arpa.", 12, 300, b"\x05vm-17\x04prod\x07example\0"),
-        Record("vm-17.prod.example.", 28, 300, bytes.fromhex("20010db8000000000000000000000005")),
-        Record("5." + "0." * 23 + "8.b.d.0.1.0.0.2.ip6.arpa.", 12, 300, b"\x05vm-17\x04prod\x07example\0"),
-    )
-    assert of_holding("vm-17.prod.example.", [], 300) == ()
+    v4, v6, name = 0x0A000005, 0x20010DB8 << 96 | 5, "vm-17.prod.example."
+    assert forward(name, 4, v4, 300) == Record(name, 1, 300, b"\x0a\0\0\x05")
+    assert forward(name, 6, v6, 300) == Record(name, 28, 300, bytes.fromhex("20010db8000000000000000000000005"))
+    target = b"\x05vm-17\x04prod\x07example\0"
+    assert pointer("0.0.10.in-addr.arpa.", 4, v4, name, 300) == Record("5.0.0.10.in-addr.arpa.", 12, 300, target)
+    owner = "5." + "0." * 23 + "8.b.d.0.1.0.0.2.ip6.arpa."
+    assert pointer("8.b.d.0.1.0.0.2.ip6.arpa.", 6, v6, name, 300) == Record(owner, 12, 300, target)
+
+
+def test_a_pointer_in_a_classless_zone_is_one_label_below_it() -> None:
+    """RFC 2317, section 4: the octet's zone leads there with a CNAME of that name."""
+    zone = "64-26.2.0.192.in-addr.arpa."
+    assert pointer(zone, 4, 0xC0000246, "a.example.", 60) == Record(f"70.{zone}", 12, 60, b"\x01a\x07example\0")
 
 
 def test_soa_expires_after_fourteen_days_by_default() -> None:
@@ -114,12 +118,18 @@ def test_another_holder_keeps_the_record() -> None:
     assert net([("add", R1), ("add", R1), ("remove", R1)], {R1: 1}) == ((), ())
 
 
+def of_holding(number: int) -> set[Record]:
+    """Both records of an address of one name."""
+    name = "vm.example."
+    return {forward(name, 4, number, 300), pointer("10.in-addr.arpa.", 4, number, name, 300)}
+
+
 def test_one_of_two_addresses_of_a_name() -> None:
     """MAAS LP 2120556: releasing one of two A records removes only that one."""
-    one, two = ip_address("10.0.0.1"), ip_address("10.0.0.2")
-    removed, added = net([("remove", record) for record in of_holding("vm.example.", [one], 300)])
+    one, two = of_holding(0x0A000001), of_holding(0x0A000002)
+    removed, added = net([("remove", record) for record in one])
     assert added == ()
-    assert not set(removed) & set(of_holding("vm.example.", [two], 300))
+    assert not set(removed) & two
     assert {record.type for record in removed} == {1, 12}  # netbox-plugin-dns 97: A and PTR go together
 
 

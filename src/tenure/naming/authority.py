@@ -104,7 +104,7 @@ def _addresses(zone: Zone, servers: tuple[str, ...], addresses: Iterable[Address
     own = own_server(zone.name)
     if own in servers:
         for address in addresses:
-            yield records.forward(own, address, zone.ttl)
+            yield records.forward(own, address.version, int(address), zone.ttl)
 
 
 def _narrowest(cut: Delegated) -> tuple[int, str]:

@@ -14,7 +14,8 @@ from typing import Final, Literal, NamedTuple
 
 from tenure.errors import InvalidValue
 from tenure.model.dnsdata import Record
-from tenure.naming.hostnames import parse_hostname, wire
+from tenure.naming import records
+from tenure.naming.hostnames import parse_hostname
 from tenure.naming.reverse import owner_number, pointer_owner
 from tenure.net.addresses import width
 
@@ -122,11 +123,10 @@ class Stretch(NamedTuple):
 
     def record(self, number: int) -> Record:
         """The record of an address. Cost: 2 µs."""
-        if not self.pointers:
-            octets = width(self.version) // 8
-            return Record(self.owner(number), 1 if self.version == 4 else 28, self.ttl, number.to_bytes(octets))
-        target = wire(f"{self.template.name(self.version, number)}.{self.domain}")
-        return Record(self.owner(number), 12, self.ttl, target)
+        name = f"{self.template.name(self.version, number)}.{self.domain}"
+        if self.pointers:
+            return records.pointer(self.zone, self.version, number, name, self.ttl)
+        return records.forward(name, self.version, number, self.ttl)
 
     def number(self, owner: str) -> int | None:
         """The address whose record has this owner (absolute, lower case), if it is of this stretch; else None."""

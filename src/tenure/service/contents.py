@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 
 from tenure.model.addressing import Network, Range, Subnet
 from tenure.model.dnsdata import Record, Zone, ZoneRecord
+from tenure.naming import records
 from tenure.naming.authority import Delegated, member, servers_of
 from tenure.naming.reverse import zone_span
 from tenure.naming.templates import Stretch
 from tenure.net.rangeset import Pair, RangeSet
-from tenure.service.links import Ahead, Link, PointerZones, forward_record, link, pointer_record, span_of, stretches
+from tenure.service.links import Ahead, Link, PointerZones, link, span_of, stretches
 from tenure.store.interface import Named, Snapshot, Span
 
 _ADDRESSES: Final = ("A", "AAAA")
@@ -158,10 +159,10 @@ class _Calling:
         """The automatic records of a zone, once."""
         for found, numbers, hostnames in self._forward.pop(zone.id, {}).values():
             for number, hostname in zip(numbers, hostnames, strict=True):
-                yield forward_record(zone, found.version, number, found.name(hostname))
+                yield records.forward(found.name(hostname), found.version, number, zone.ttl)
         for found, numbers, hostnames in self._reverse.pop(zone.id, {}).values():
             for number, hostname in zip(numbers, hostnames, strict=True):
-                yield pointer_record(zone, found.version, number, found.name(hostname))
+                yield records.pointer(zone.name, found.version, number, found.name(hostname), zone.ttl)
 
     def feeding(self) -> Iterator[Span]:
         """Where the names of these zones are held: whole subnets for forward zones, crossings for the others."""

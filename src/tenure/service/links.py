@@ -13,10 +13,9 @@ from tenure.engine.space import Space
 from tenure.engine.state import State
 from tenure.model import events as e
 from tenure.model.addressing import Network, Range, Subnet
-from tenure.model.dnsdata import Record, Zone
-from tenure.naming import records
-from tenure.naming.hostnames import fqdn, wire
-from tenure.naming.reverse import pointer_owner, zone_span
+from tenure.model.dnsdata import Zone
+from tenure.naming.hostnames import fqdn
+from tenure.naming.reverse import zone_span
 from tenure.naming.templates import Stretch, parse_template
 from tenure.net.addresses import number_of, parse_prefix
 from tenure.net.rangeset import Pair, RangeSet
@@ -229,18 +228,6 @@ def link(subnet: Subnet, network: Network, named: ZoneNamed) -> Link | None:
         return None
     zone = named(subnet.vrf, network.domain)
     return Link(subnet.vrf, network.domain, zone, 6 if ":" in subnet.cidr else 4, subnet.reverse != "off")
-
-
-def forward_record(zone: Zone, version: int, number: int, name: str) -> Record:
-    """The A or AAAA record of an address, given by its number: what `naming.records.forward` makes."""
-    if version == 4:
-        return Record(name, records.A, zone.ttl, number.to_bytes(4, "big"))
-    return Record(name, records.AAAA, zone.ttl, number.to_bytes(16, "big"))
-
-
-def pointer_record(zone: Zone, version: int, number: int, name: str) -> Record:
-    """The PTR record of an address in a reverse zone, classless ones included."""
-    return Record(pointer_owner(zone.name, version, number), records.PTR, zone.ttl, wire(name))
 
 
 class Links:

@@ -19,7 +19,7 @@ from tenure.model.holding import Allocation
 from tenure.naming import records, serial
 from tenure.naming.authority import member
 from tenure.net.addresses import number_of
-from tenure.service.links import SHAPING, Link, Links, forward_record, pointer_record
+from tenure.service.links import SHAPING, Link, Links
 
 Serials = dict[str, int]
 """Current serial by zone id."""
@@ -199,10 +199,10 @@ class Notes:
         if found.ahead is not None:
             yield from self._computed("remove" if what == "add" else "add", found, number)
         if found.forward is not None:
-            yield found.forward.id, (what, forward_record(found.forward, found.version, number, name))
+            yield found.forward.id, (what, records.forward(name, found.version, number, found.forward.ttl))
         zone = self._links.pointers.at(found.vrf, found.version, number) if found.reverse else None
         if zone is not None:
-            yield zone.id, (what, pointer_record(zone, found.version, number, name))
+            yield zone.id, (what, records.pointer(zone.name, found.version, number, name, zone.ttl))
 
     def _computed(self, what: What, found: Link, number: int) -> Iterator[tuple[str, records.Change]]:
         """What an address is called while nobody names it; nothing where a person's record hides it."""
