@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 
 import tenure.store.sql.migrations
 from tenure.model import events as e
+from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.model.machines import Machine
 from tenure.model.placement import Block
 from tenure.service.replay import differences
@@ -20,6 +21,7 @@ from tenure.store.interface import DataRefused, Store
 from tenure.store.sql import open_store
 from tenure.testing import ledgers as x
 from tenure.testing.ledgers import START, Scribe
+from tenure.testing.zones_contract import KEY, made, secondary
 from tests.lab.postgres import Cluster
 
 _SUBNET: Final = x.SUBNET.id
@@ -58,6 +60,12 @@ _BODY_OF_PAST: Final[dict[str, Any]] = {
     "since": _EPOCH, "lease": True,
 }  # fmt: skip
 _OVER: Final = {"until": _EPOCH}
+
+_BODY_OF_ZONE: Final[dict[str, Any]] = {
+    "id": x.ident(31), "vrf": x.VRF.id, "name": "prod.example.", "serial": 1, "ttl": 300, "negative_ttl": 60,
+    "name_servers": ["ns1.example."], "floor": 1, "revision": 1,
+}  # fmt: skip
+_EVENT_OF_ZONE: Final = {"kind": "tenure.zone.created", "zone": _BODY_OF_ZONE}
 
 _EVENTS: Final[list[dict[str, Any]]] = [
     *({"kind": f"tenure.{noun}.created", noun: body} for noun, body in _BODIES.items()),
@@ -99,6 +107,10 @@ _THIRD: Final[dict[str, list[dict[str, Any]]]] = {
     "claims": [_claim_row(_BODY_OF_CLAIM), _claim_row(_BODY_OF_LEASE, until=0)],
     "allocations": [_allocation_row(_BODY_OF_HELD), _allocation_row(_BODY_OF_PAST, until=0, cooling_until=0)],
 }
+
+
+_STEPS: Final = [(2, "[]", '[["vm.prod.example.",1,300,"CgAABQ=="]]'), (3, "[]", "[]")]
+"""Serials, and what was removed and added."""
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -181,18 +193,23 @@ def third(place: str | Path, engine: Engine) -> Iterator[Store]:
     """A store in the third format: a site with machines, a claim, a lease that ended, and their ledger."""
     with engine.begin() as connection:
         _upgraded(connection, 3)
-        for table, rows in _THIRD.items():
-            for row in rows:
-                _insert(connection, table, **row)
-        for n, event in enumerate(_EVENTS, 1):
-            _insert(
-                connection, "ledger", sequence=n, batch="b1", change=f"b1.{n}", time=n, actor="token:ci", source="",
-                request_id="", kind=event["kind"], machine=event.get("machine", {}).get("id"),
-                body=msgspec.json.encode(event).decode(),
-            )  # fmt: skip
+        _filled(connection, _THIRD, _EVENTS)
     store = open_store(place, lambda: START)
     yield store
     store.close()
+
+
+def _filled(connection: Connection, tables: dict[str, list[dict[str, Any]]], events: list[dict[str, Any]]) -> None:
+    """Rows, and the ledger that says the same."""
+    for table, rows in tables.items():
+        for row in rows:
+            _insert(connection, table, **row)
+    for n, event in enumerate(events, 1):
+        _insert(
+            connection, "ledger", sequence=n, batch="b1", change=f"b1.{n}", time=n, actor="token:ci", source="",
+            request_id="", kind=event["kind"], machine=event.get("machine", {}).get("id"),
+            body=msgspec.json.encode(event).decode(),
+        )  # fmt: skip
 
 
 def test_what_the_third_release_kept_is_there_with_nothing_new(third: Store) -> None:
@@ -224,6 +241,57 @@ def test_machines_of_the_third_release_go_on(third: Store, engine: Engine) -> No
     assert scribe.facts(claims=[_CLAIM]).held[_CLAIM][_HELD].standing == "shelved"
     with third.snapshot() as now:
         assert [label.label for label in now.labels()] == ["t:a"]
+
+
+@pytest.fixture
+def fourth(place: str | Path, engine: Engine) -> Iterator[Store]:
+    """A store in the fourth format: a network with a zone, and the zone's journal."""
+    named = ("vrfs", "networks", "subnets")
+    tables = {table: _THIRD[table] for table in named} | {
+        "zones": [_body(_BODY_OF_ZONE, "vrf", "name", serial=3)],
+        "zone_changes": [
+            {"zone": _BODY_OF_ZONE["id"], "sequence": n, "serial": serial, "removed": removed, "added": added}
+            for n, (serial, removed, added) in enumerate(_STEPS, 3)
+        ],
+    }
+    with engine.begin() as connection:
+        _upgraded(connection, 4)
+        _filled(connection, tables, [*_EVENTS[:3], _EVENT_OF_ZONE])
+    store = open_store(place, lambda: START)
+    yield store
+    store.close()
+
+
+def test_zones_of_the_fourth_release_have_nothing_new(fourth: Store) -> None:
+    fourth.prepare()
+    assert differences(fourth) == []
+    with fourth.snapshot() as now:
+        (zone,) = now.zones
+        assert (now.records, now.tsig_keys, now.secondaries) == ([], [], [])
+        assert (now.networks[0].name_template, now.networks[0].shared_names) == (None, False)
+        assert now.subnets[0].name_template is None
+    assert (zone.serial, zone.name_servers) == (3, ("ns1.example.",))
+    assert (zone.kept, zone.name_template) == (False, None)
+
+
+def test_zones_of_the_fourth_release_go_on(fourth: Store) -> None:
+    fourth.prepare()
+    zone = _BODY_OF_ZONE["id"]
+    added = Record("vm.prod.example.", 1, 300, bytes([10, 0, 0, 5]))
+    told = [ZoneChange(zone, 2, 3, (), (added,)), ZoneChange(zone, 3, 4)]
+    assert fourth.reads.changes_since(zone, 1) == told
+    record = replace(made(1), zone=zone)
+    scribe = Scribe(fourth)
+    step = ZoneChange(zone, 4, 7, (), (record.record(Zone(**_BODY_OF_ZONE)),))
+    scribe.write(
+        e.RecordCreated(record=record), e.TsigKeyCreated(key=KEY), e.SecondaryCreated(secondary=secondary(60, "ns2")),
+        sealed={KEY.id: b"s"}, zone_changes=[step],
+    )  # fmt: skip
+    assert differences(fourth) == []
+    assert fourth.reads.changes_since(zone, 2) == [told[1], step]
+    assert fourth.prune_journal(START, 1, 10) == 2
+    with fourth.snapshot() as now:
+        assert (now.records, now.tsig_keys) == ([record], [(KEY, b"s")])
 
 
 def test_preparing_twice_migrates_once(first: Store) -> None:

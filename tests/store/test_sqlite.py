@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, event
 
 from tenure.engine.facts import Wanted
 from tenure.errors import OutcomeUnknown, StoreUnavailable
@@ -23,6 +23,7 @@ from tenure.store.sql import open_store as open_sql
 from tenure.store.sql.connect import Sqlite
 from tenure.store.sql.facts import Reading
 from tenure.store.sql.rows import micros, time_of
+from tenure.store.sql.store import SqlStore
 from tenure.store.sql.tables import FORMAT, metadata
 from tenure.testing import ledgers as x
 from tenure.testing.blocks_contract import BlocksContract
@@ -312,6 +313,36 @@ def test_every_read_by_key_uses_an_index(path: Path, open_store: OpenStore) -> N
     assert "SEARCH c USING INDEX claims_idle (network=? AND idle>? AND idle<?)" in db.steps
 
 
+def test_names_like_a_templates_are_looked_for_through_an_index(path: Path, open_store: OpenStore) -> None:
+    store = open_store()
+    store.prepare()
+    Scribe(store).write(*x.SITE)
+    db = Planner(path, lambda: START)
+    with db.engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        for before in ("ip-", ""):
+            Reading(db, raw, START).read(Wanted(alike={(x.VRF.id, "prod.example.", before, ".dyn")}))
+    begins, anything = (step for step in db.steps if step.startswith(("SEARCH a ", "SCAN a")))
+    assert begins == "SEARCH a USING INDEX allocations_hostname (hostname>? AND hostname<?)"
+    assert anything == "SEARCH a USING INDEX allocations_subnet (subnet=?)"
+
+
+def test_a_serial_is_looked_for_through_an_index(path: Path, open_store: OpenStore) -> None:
+    store = open_store()
+    store.prepare()
+    asked: list[tuple[str, Any]] = []
+    db = Sqlite(path, lambda: START)
+    event.listen(db.engine, "before_cursor_execute", lambda *said: asked.append((said[2], said[3])))
+    SqlStore(db).reads.changes_since("z", 7)
+    db.close()
+    statement, parameters = next(each for each in asked if "zone_changes" in each[0])
+    with sqlite3.connect(path) as file:
+        steps = [row[3] for row in file.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    file.close()
+    assert "SEARCH zone_changes USING COVERING INDEX zone_changes_serial (zone=? AND serial=?)" in steps
+    assert not any(step.startswith("SCAN zone_changes") for step in steps)
+
+
 class Planner(Sqlite):
     """Asks for the plan of each statement, beside its rows."""
 
@@ -323,6 +354,11 @@ class Planner(Sqlite):
         """The rows; the plan goes into `steps`."""
         self.steps += [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {text}", parameters)]
         return super().fetch(raw, text, parameters)
+
+    def stream(self, raw: sqlite3.Connection, text: str, parameters: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """The same for those that may be many."""
+        self.steps += [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {text}", parameters)]
+        return super().stream(raw, text, parameters)
 
 
 def test_writers_in_processes_of_their_own_leave_no_gap(path: Path, open_store: OpenStore) -> None:

@@ -1,7 +1,7 @@
 """What is let go of in the zones' journals: the oldest steps of each, never one in the middle."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ScalarSelect, Select, select
@@ -21,7 +21,7 @@ def outlived(at: Snapshot, before: datetime, most: int, limit: int) -> list[tupl
 
     Cost: two rows by their key for each zone that there ever was, and the steps.
     """
-    end = place_at(at, before).sequence
+    end = place_at(at, before - timedelta.resolution).sequence
     found: list[tuple[str, int]] = []
     for zone, now, *oldest in at.all(select(_z.id, _z.serial, _oldest(_c.sequence), _oldest(_c.serial))):
         if oldest[0] is not None and _is_old(oldest, end, now, most) and len(found) < limit:

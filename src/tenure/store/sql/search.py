@@ -140,9 +140,8 @@ def _queries(words: str, lower: str, exact: bool) -> list[Select[Any]]:
     claims = select(literal("claim"), c.id, c.handle).where(c.until.is_(None), handle)
     hostname = and_(a.hostname.is_not(None), a.hostname == lower if exact else beginning(a.hostname, lower))
     addresses = select(literal("address"), a.id, a.hostname).where(a.until.is_(None), hostname)
-    rc = t.records.c
-    owner = or_(rc.owner == lower, rc.id == words) if exact else beginning(rc.owner, lower)
-    records = select(literal("record"), rc.id, rc.owner + " " + rc.type).where(rc.until.is_(None), owner)
+    owner = t.records.c.owner
+    records = _records(owner == lower if exact else beginning(owner, lower))
     return [*named, claims, addresses, records, *(_ids(lower) if exact else [])]
 
 
@@ -153,6 +152,11 @@ def _named(kind: str, table: Table, words: str, exact: bool) -> Select[Any]:
     return select(literal(kind), c.id, c.name).where(c.until.is_(None), name)
 
 
+def _records(condition: ColumnElement[bool]) -> Select[Any]:
+    c = t.records.c
+    return select(literal("record"), c.id, c.owner + " " + c.type).where(c.until.is_(None), condition)
+
+
 def _ids(lower: str) -> list[Select[Any]]:
     c = t.claims.c
     claims = select(literal("claim"), c.id, c.handle).where(c.id == lower)
@@ -160,4 +164,4 @@ def _ids(lower: str) -> list[Select[Any]]:
         select(literal(kind), table.c.id, table.c.id).where(table.c.id == lower, table.c.until.is_(None))
         for kind, table in _BY_ID
     ]
-    return [claims, *things]
+    return [claims, *things, _records(t.records.c.id == lower)]

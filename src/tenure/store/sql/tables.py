@@ -319,7 +319,7 @@ zone_changes = Table(
     _text("removed"),
     _text("added"),
     PrimaryKeyConstraint("zone", "sequence"),
-    Index("zone_changes_serial", "zone", "serial"),
+    Index("zone_changes_serial", "zone", "serial", "sequence"),
 )
 
 idempotency = Table(

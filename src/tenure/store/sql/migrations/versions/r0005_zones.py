@@ -31,7 +31,7 @@ def upgrade() -> None:
     for index, table, words, unique in _INDEXES:
         names = words.split()
         op.create_index(index, table, names, unique=unique, postgresql_where=is_open, sqlite_where=is_open)
-    op.create_index("zone_changes_serial", "zone_changes", ["zone", "serial"])
+    op.create_index("zone_changes_serial", "zone_changes", ["zone", "serial", "sequence"])
 
 
 def _inventory(names: tuple[str, ...]) -> list[sa.Column[Any]]:
