@@ -10,6 +10,7 @@ from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
 from tenure.engine.fields import labelled
 from tenure.engine.leaving import leaving
+from tenure.engine.naming_fields import name_template, server_names
 from tenure.errors import Conflict, InUse, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.access import Token
@@ -107,26 +108,30 @@ def bounded(thing: Any, names: tuple[str, ...]) -> None:
 def create_vrf(use: CreateVrf, draft: Draft) -> Made:
     """Make an address space."""
     resolve.unnamed(draft.state, "vrf", use.name)
-    vrf = Vrf(id=next(draft.moment.ids), name=use.name, name_servers=use.name_servers)
+    vrf = Vrf(id=next(draft.moment.ids), name=use.name, name_servers=server_names(use.name_servers))
     draft.record(e.VrfCreated(vrf=vrf))
     return Made(vrf=vrf)
 
 
 def change_vrf(use: ChangeVrf, draft: Draft) -> Made:
-    """Rename an address space."""
+    """Change an address space's name, or the servers of its zones."""
     old = draft.state.vrfs[resolve.resolved(draft.state, "vrf", use.vrf)]
     resolve.matching(old.revision, draft.asked.if_match)
     vrf = changed(old, use.changes, ())
+    vrf = msgspec.structs.replace(vrf, name_servers=server_names(vrf.name_servers))
     resolve.unnamed(draft.state, "vrf", vrf.name, but=vrf.id)
     draft.record(e.VrfChanged(vrf=vrf))
     return Made(vrf=vrf)
 
 
 def delete_vrf(use: DeleteVrf, draft: Draft) -> Nothing:
-    """Close an address space without networks."""
-    vrf = draft.state.vrfs[resolve.resolved(draft.state, "vrf", use.vrf)]
+    """Close an address space without networks, zones that people made, secondaries and keys."""
+    state = draft.state
+    vrf = state.vrfs[resolve.resolved(state, "vrf", use.vrf)]
     resolve.matching(vrf.revision, draft.asked.if_match)
-    vacant(f"vrf {vrf.name}", [n.name for n in draft.state.networks.values() if n.vrf == vrf.id])
+    zones = [zone for zone in state.zones.values() if zone.kept or zone.id in state.made]
+    for things in state.networks.values(), zones, state.secondaries.values(), state.tsig_keys.values():
+        vacant(f"vrf {vrf.name}", [each.name for each in things if each.vrf == vrf.id])
     draft.record(e.VrfDeleted(vrf=vrf))
     return Nothing()
 
@@ -269,6 +274,7 @@ def _sound(network: Network) -> Network:
     domain = network.domain
     if domain is not None and parse_domain(domain, "/domain") != domain:
         raise InvalidValue(f"write the domain as {parse_domain(domain)}", pointer="/domain", value=domain)
+    network = msgspec.structs.replace(network, name_template=name_template(network.name_template))
     sound_dhcp(network.dhcp)
     for version in ("v4", "v6"):
         rack, block = getattr(network, f"rack_block_length_{version}"), getattr(network, f"block_length_{version}")

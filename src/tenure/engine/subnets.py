@@ -3,12 +3,16 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
+
 from tenure.engine import resolve
 from tenure.engine.buddy import Piece
 from tenure.engine.draft import Draft
 from tenure.engine.fields import labelled
 from tenure.engine.holdings import as_block
 from tenure.engine.inventory import changed, new, sound_dhcp, vacant
+from tenure.engine.naming_fields import name_template
+from tenure.engine.pointing import LAST_CUT
 from tenure.engine.renumber import not_renumbered, stays_draining, still_filled
 from tenure.engine.space import Space
 from tenure.engine.stretches import covered, holders_key, left_out, whole
@@ -201,6 +205,14 @@ def _listed(fields: dict[str, Any], name: str, read: Callable[[str, str], str]) 
 
 def _sound(subnet: Subnet, prefix: Prefix) -> Subnet:
     sound_dhcp(subnet.dhcp)
+    if subnet.reverse == "rfc2317" and (prefix.version != 4 or prefix.prefixlen <= LAST_CUT[4]):
+        raise InvalidValue(
+            f"rfc2317 is for IPv4 longer than /{LAST_CUT[4]}: {prefix} has zones of its own without it",
+            pointer="/reverse",
+            value="rfc2317",
+            allowed=["auto", "plain", "off"],
+        )
+    subnet = msgspec.structs.replace(subnet, name_template=name_template(subnet.name_template))
     if subnet.gateway is not None:
         gateway = parse_address(subnet.gateway)
         beside = gateway.version == prefix.version == 6 and gateway.is_link_local  # as routers advertise themselves

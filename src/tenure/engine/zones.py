@@ -1,7 +1,6 @@
 """Zones as people make and change them. (Which zones networks and subnets bring along is decided above the engine.)"""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -9,6 +8,8 @@ from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.inventory import changed, converted, vacant
 from tenure.engine.names import zone_around
+from tenure.engine.naming_fields import name_template, server_names
+from tenure.engine.pointing import wanting
 from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
@@ -16,13 +17,10 @@ from tenure.model.answers import Made, Nothing
 from tenure.model.dnsdata import CATALOG, Zone
 from tenure.model.uses import ChangeZone, CreateZone, DeleteZone
 from tenure.naming.authority import CONTACT
-from tenure.naming.hostnames import LONGEST_NAME, parse_domain, parse_name
-from tenure.naming.reverse import classless_zone, zone_span, zones_for
-from tenure.naming.templates import parse_template
-from tenure.net.addresses import parse_prefix
+from tenure.naming.hostnames import LONGEST_NAME, parse_name
+from tenure.naming.reverse import zone_span
 
 LONGEST_TTL: Final = 2**31 - 1
-MOST_SERVERS: Final = 16
 LONGEST_ZONE: Final = LONGEST_NAME - len(CONTACT) - 1
 _REVERSE: Final = ("in-addr.arpa.", "ip6.arpa.")
 
@@ -122,13 +120,10 @@ def delete_zone(use: DeleteZone, draft: Draft) -> Nothing:
 
 
 def needing(state: State, zone: Zone) -> list[str]:
-    """The networks and subnets for which a zone is there. Cost: a forward one's: the networks; else those in it."""
-    span = zone_span(zone.name)
-    if span is None:
+    """The networks and subnets for which a zone is there. Cost: a forward one's: the networks; else those near it."""
+    if zone_span(zone.name) is None:
         return [f"network {n.name}" for n in state.networks.values() if (n.vrf, n.domain) == (zone.vrf, zone.name)]
-    spaces = (space for space in state.subnets.values() if space.subnet.vrf == zone.vrf)
-    inside = (s.subnet for s in spaces if s.version == span[0] and s.first <= span[2] and span[1] <= s.last)
-    return [f"subnet {subnet.cidr}" for subnet in inside if zone.name in _pointer_zones(subnet.cidr, subnet.reverse)]
+    return [f"subnet {space.subnet.cidr}" for space in wanting(state, zone.vrf, zone.name)]
 
 
 def unshadowed(state: State, vrf: str, name: str) -> None:
@@ -151,16 +146,6 @@ def unshadowed(state: State, vrf: str, name: str) -> None:
             count=len(hidden),
             pointer="/name",
         )
-
-
-def _pointer_zones(cidr: str, reverse: str) -> set[str]:
-    """The names of zones that a subnet has for its pointers, whether or not it shares them."""
-    prefix = parse_prefix(cidr)
-    if reverse == "off":
-        return set()
-    if prefix.version == 6 or prefix.prefixlen <= 24 or reverse == "plain":
-        return {name for name, _, _ in zones_for(prefix)}
-    return {classless_zone(int(prefix.network_address), prefix.prefixlen)}
 
 
 def _zone_name(text: str) -> str:
@@ -202,31 +187,9 @@ def _sound(draft: Draft, zone: Zone) -> Zone:
             raise InvalidValue(
                 f"{field} must be 0 to {LONGEST_TTL}", pointer=f"/{field}", minimum=0, maximum=LONGEST_TTL
             )
-    template = None if zone.name_template is None else parse_template(zone.name_template)
+    template = name_template(zone.name_template)
     if template is not None and zone_span(zone.name) is not None:
-        raise InvalidValue("a reverse zone has no template: its names come from the forward one", pointer=_TEMPLATE)
-    return msgspec.structs.replace(zone, name_servers=servers(zone.name_servers), **_spelled(zone))
-
-
-_TEMPLATE: Final = "/name_template"
-
-
-def _spelled(zone: Zone) -> Mapping[str, Any]:
-    return {} if zone.name_template is None else {"name_template": zone.name_template.lower()}
-
-
-def servers(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of servers in their one spelling.
-
-    Raises:
-        InvalidValue: More than 16; one is no absolute host name, or stands twice.
-    """
-    if len(names) > MOST_SERVERS:
-        raise InvalidValue(f"name_servers are at most {MOST_SERVERS}", pointer="/name_servers", maximum=MOST_SERVERS)
-    found: dict[str, None] = {}
-    for at, text in enumerate(names):
-        name = parse_domain(text, f"/name_servers/{at}")
-        if name in found:
-            raise InvalidValue(f"{name} stands twice", pointer=f"/name_servers/{at}", value=text)
-        found[name] = None
-    return tuple(found)
+        raise InvalidValue(
+            "a reverse zone has no template: its names come from the forward one", pointer="/name_template"
+        )
+    return msgspec.structs.replace(zone, name_servers=server_names(zone.name_servers), name_template=template)

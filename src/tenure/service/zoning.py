@@ -1,83 +1,187 @@
-"""Which zones the inventory brings into being: each network's domain, each subnet's reverse zones.
+"""Which zones there are: those that networks, subnets, people and secondaries need, and no others.
 
-The engine knows no names of zones, naming knows no inventory; this joins them.
-The zones' events are recorded in the same change as the network's or subnet's.
+    forward    each network's domain
+    reverse    what the subnets want (`engine.pointing`)
+    catalog    of each vrf that has secondaries
+    any        that a person made or keeps, or that holds a record which a person made
+
+The zones' events are recorded in the same change as the network's or subnet's. What the zones hold
+that stay, and whether all of it is new, is the matter of `service.reshaping`.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 import msgspec
 
-from tenure.engine.plan import Draft
+from tenure.engine.draft import Draft
+from tenure.engine.pointing import LAST_CUT, is_classless, octet_zone, wanted_by, wanting
+from tenure.engine.space import Space
 from tenure.engine.state import State
-from tenure.errors import InvalidValue
+from tenure.engine.zones import unshadowed
+from tenure.errors import Conflict, InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet
-from tenure.model.dnsdata import Zone
+from tenure.model.dnsdata import CATALOG, Zone
+from tenure.naming.authority import CONTACT
 from tenure.naming.hostnames import LONGEST_NAME, parse_domain
-from tenure.naming.reverse import zone_at, zones_for
-from tenure.net.addresses import parse_prefix, width
+from tenure.naming.reverse import classless_zone, zone_at, zone_span, zones_for
+from tenure.net.addresses import parse_prefix
+from tenure.service import reshaping
 
-_CONTACT = "hostmaster."
-"""The longest name that every zone has in itself: its contact. (The other is its server.)"""
+_LONGEST_DOMAIN: Final = LONGEST_NAME - len(CONTACT) - 1
+"""The longest name that every zone has in itself is its contact. (The other is its server.)"""
 
-_LONGEST_DOMAIN = LONGEST_NAME - len(_CONTACT)
+_HIGHEST: Final = (6, 2**128 - 1)
+"""The address whose computed name is the longest."""
 
 
 def follow(draft: Draft) -> None:
-    """Record what a draft's events about networks and subnets mean for zones.
+    """Record what a draft's events mean for zones: those that come, those that go, and those that are new as a whole.
+
+    After it the zones are exactly those that are needed, and each one whose contents changed otherwise than record
+    by record is reshaped once.
 
     Raises:
-        InvalidValue: A network's domain is not the canonical name of a zone.
+        InvalidValue: A network's domain is not the canonical name of a zone, or a template makes names too long.
+        Conflict: A zone that is needed would hide records that people made.
 
-    Cost: nothing for a draft without such events; else a look at the networks and the crossing subnets.
+    Cost: nothing for a draft without events about the inventory; else a look at the crossing subnets, and at the
+    zones that change.
     """
-    for event in list(draft.events):
-        found = _FOLLOWERS.get(type(event))
-        if found is not None:
-            found(draft, event)
+    if all(type(event) not in _FOLLOWED for event in draft.events):
+        return
+    _settle(draft)
+    reshaping.reshape(draft)
 
 
-def _network_made(draft: Draft, event: e.NetworkCreated) -> None:
-    _want_domain(draft, event.network)
+class _Census:
+    """What a draft may have made necessary or needless.
+
+    Attributes:
+        networks, spaces: Ids of what may need zones. names: Vrf and name of zones that may not be needed.
+        catalogs: Ids of vrfs.
+    """
+
+    def __init__(self, draft: Draft) -> None:
+        self.state, self.was = draft.state, draft.was
+        self.networks: dict[str, None] = {}
+        self.spaces: dict[str, None] = {}
+        self.names: dict[tuple[str, str], None] = {}
+        self.catalogs: dict[str, None] = {}
+
+    def network(self, event: e.NetworkCreated | e.NetworkChanged) -> None:
+        """Its domain, and the one that it had."""
+        self.networks[event.network.id] = None
+        self.network_gone(event)
+
+    def network_gone(self, event: e.NetworkCreated | e.NetworkChanged | e.NetworkDeleted) -> None:
+        """The domain that it had."""
+        old = self.was[event.network.id]
+        if old is not None and old.domain is not None:
+            self.names[old.vrf, old.domain] = None
+
+    def subnet(self, event: e.SubnetCreated | e.SubnetChanged | e.SubnetDeleted) -> None:
+        """Its zones, those that it had, and those of the subnets in it that have other zones without it."""
+        old, new = self.was[event.subnet.id], self.state.known("subnet", event.subnet.id)
+        if old is not None and new is not None and (old.cidr, old.reverse) == (new.cidr, new.reverse):
+            return
+        for subnet in (old, new):
+            if subnet is not None:
+                self.spaces[subnet.id] = None
+                self._names_of(subnet)
+
+    def _names_of(self, subnet: Subnet) -> None:
+        prefix = parse_prefix(subnet.cidr)
+        first, length = int(prefix.network_address), prefix.prefixlen
+        self.names.update(dict.fromkeys((subnet.vrf, name) for name, _, _ in zones_for(prefix)))
+        if prefix.version == 4:
+            if length > LAST_CUT[4]:
+                self.names[subnet.vrf, classless_zone(first, length)] = None
+            self._inside(subnet.vrf, first, length)
+
+    def _inside(self, vrf: str, first: int, length: int) -> None:
+        """Those longer than an octet in an IPv4 prefix: what is around them may decide what zones they have."""
+        for space in self.state.crossing(vrf, 4, first, length):
+            if space.prefix_length > length and is_classless(space):
+                self.spaces[space.subnet.id] = None
+                self.names[vrf, octet_zone(space)] = None
+                self.names[vrf, classless_zone(space.first, space.prefix_length)] = None
+
+    def zone(self, event: e.ZoneCreated | e.ZoneReshaped | e.ZoneDeleted) -> None:
+        """One that a person made, keeps no longer, or deleted."""
+        zone, old = event.zone, self.was[event.zone.id]
+        now = self.state.zones.get(zone.id)
+        kept = now is not None and now.kept
+        if kept != (old is not None and old.kept):
+            self.names[zone.vrf, zone.name] = None
+            span = zone_span(zone.name)
+            if span is not None and zone.name == zone_at(4, span[1], LAST_CUT[4])[0]:
+                self._inside(zone.vrf, span[1], LAST_CUT[4])
+
+    def record_gone(self, event: e.RecordDeleted) -> None:
+        """It may have been the last thing that held its zone."""
+        zone = self.state.zones.get(event.record.zone)
+        if zone is not None:
+            self.names[zone.vrf, zone.name] = None
+
+    def secondary(self, event: e.SecondaryCreated | e.SecondaryDeleted) -> None:
+        """The first one brings the catalog, and the last one takes it along."""
+        self.catalogs[event.secondary.vrf] = None
+        self.names[event.secondary.vrf, CATALOG] = None
 
 
-def _network_changed(draft: Draft, event: e.NetworkChanged) -> None:
-    network = event.network
-    _want_domain(draft, network)
-    _drop_domains(draft, network.vrf)
-    for zone in list(_zones_of(draft.state, network)):
-        times = (network.ttl, network.negative_ttl)
-        if (zone.ttl, zone.negative_ttl) != times:
-            _reshape(draft, zone, ttl=network.ttl, negative_ttl=network.negative_ttl)
-
-
-def _network_gone(draft: Draft, event: e.NetworkDeleted) -> None:
-    _drop_domains(draft, event.network.vrf)
-
-
-def _subnet_made(draft: Draft, event: e.SubnetCreated) -> None:
-    _want_pointers(draft, event.subnet)
-
-
-def _subnet_changed(draft: Draft, event: e.SubnetChanged) -> None:
-    _want_pointers(draft, event.subnet)
-    _drop_pointers(draft, event.subnet.vrf)
-
-
-def _subnet_gone(draft: Draft, event: e.SubnetDeleted) -> None:
-    _drop_pointers(draft, event.subnet.vrf)
-
-
-_FOLLOWERS: dict[type, Callable[[Draft, Any], None]] = {
-    e.NetworkCreated: _network_made,
-    e.NetworkChanged: _network_changed,
-    e.NetworkDeleted: _network_gone,
-    e.SubnetCreated: _subnet_made,
-    e.SubnetChanged: _subnet_changed,
-    e.SubnetDeleted: _subnet_gone,
+_COUNTED: Final[dict[type, Callable[[_Census, Any], None]]] = {
+    e.NetworkCreated: _Census.network,
+    e.NetworkChanged: _Census.network,
+    e.NetworkDeleted: _Census.network_gone,
+    e.SubnetCreated: _Census.subnet,
+    e.SubnetChanged: _Census.subnet,
+    e.SubnetDeleted: _Census.subnet,
+    e.ZoneCreated: _Census.zone,
+    e.ZoneReshaped: _Census.zone,
+    e.ZoneDeleted: _Census.zone,
+    e.RecordDeleted: _Census.record_gone,
+    e.SecondaryCreated: _Census.secondary,
+    e.SecondaryDeleted: _Census.secondary,
 }
+
+
+_FOLLOWED: Final = frozenset({*_COUNTED, *reshaping.SHAPING})
+
+
+def _settle(draft: Draft) -> None:
+    """Delete the zones that nothing needs any more, and create those that are missing."""
+    census, state = _Census(draft), draft.state
+    for event in draft.events:
+        count = _COUNTED.get(type(event))
+        if count is not None:
+            count(census, event)
+    for vrf, name in census.names:
+        zone = state.zone_named(vrf, name)
+        if zone is not None and not _needed(state, zone):
+            draft.record(e.ZoneDeleted(zone=zone))
+    for network in _present(census.networks, state.networks):
+        _want_domain(draft, network)
+    for space in _present(census.spaces, state.subnets):
+        _want_pointers(draft, space)
+    for vrf in census.catalogs:
+        if any(each.vrf == vrf for each in state.secondaries.values()):
+            _create(draft, Zone(id="", vrf=vrf, name=CATALOG))
+
+
+def _present(ids: Iterable[str], things: dict[str, Any]) -> list[Any]:
+    return [things[id_] for id_ in ids if id_ in things]
+
+
+def _needed(state: State, zone: Zone) -> bool:
+    if zone.kept or zone.id in state.made:
+        return True
+    if zone.catalog:
+        return any(each.vrf == zone.vrf for each in state.secondaries.values())
+    if is_reverse(zone.name):
+        return any(True for _ in wanting(state, zone.vrf, zone.name))
+    return any((network.vrf, network.domain) == (zone.vrf, zone.name) for network in state.networks.values())
 
 
 def _want_domain(draft: Draft, network: Network) -> None:
@@ -85,94 +189,38 @@ def _want_domain(draft: Draft, network: Network) -> None:
         return
     if parse_domain(network.domain, "/domain") != network.domain:
         raise InvalidValue(f"write the domain as {parse_domain(network.domain)}", pointer="/domain")
-    if is_reverse("." + network.domain) or network.domain == "arpa.":
-        raise InvalidValue("a network's domain cannot be a reverse zone", pointer="/domain")
+    if is_reverse("." + network.domain) or network.domain in ("arpa.", CATALOG):
+        raise InvalidValue("a network's domain cannot be a reverse zone, or the catalog", pointer="/domain")
     if len(network.domain) > _LONGEST_DOMAIN + 1:
         raise InvalidValue(
-            f"a domain has at most {_LONGEST_DOMAIN} octets: {_CONTACT}, which its zone needs, goes before it",
+            f"a domain has at most {_LONGEST_DOMAIN} octets: {CONTACT}, which its zone needs, goes before it",
             pointer="/domain",
             maximum=_LONGEST_DOMAIN,
         )
-    if draft.state.zone_named(network.vrf, network.domain) is None:
-        _create(draft, network, network.domain)
+    zone = Zone(id="", vrf=network.vrf, name=network.domain, ttl=network.ttl, negative_ttl=network.negative_ttl)
+    _create(draft, zone, "/domain")
 
 
-def _want_pointers(draft: Draft, subnet: Subnet) -> None:
-    if subnet.reverse == "off":
+def _want_pointers(draft: Draft, space: Space) -> None:
+    network = draft.state.networks[space.subnet.network]
+    for name in wanted_by(draft.state, space):
+        _create(
+            draft, Zone(id="", vrf=network.vrf, name=name, ttl=network.ttl, negative_ttl=network.negative_ttl), "/cidr"
+        )
+
+
+def _create(draft: Draft, zone: Zone, pointer: str = "") -> None:
+    """Create a zone, if there is none of its name."""
+    if draft.state.zone_named(zone.vrf, zone.name) is not None:
         return
-    network = draft.state.networks[subnet.network]
-    for name, _, _ in zones_for(parse_prefix(subnet.cidr)):
-        if draft.state.zone_named(subnet.vrf, name) is None:
-            _create(draft, network, name)
-            _reshape_around(draft, subnet.vrf, name)
-
-
-def _create(draft: Draft, network: Network, name: str) -> None:
-    zone = Zone(
-        id=next(draft.moment.ids), vrf=network.vrf, name=name, ttl=network.ttl, negative_ttl=network.negative_ttl
-    )
-    draft.record(e.ZoneCreated(zone=zone))
-
-
-def _drop_domains(draft: Draft, vrf: str) -> None:
-    wanted = {n.domain for n in draft.state.networks.values() if n.vrf == vrf}
-    _drop(draft, (z for z in _of_vrf(draft.state, vrf) if not is_reverse(z.name) and z.name not in wanted))
-
-
-def _drop_pointers(draft: Draft, vrf: str) -> None:
-    wanted: set[str] = set()
-    for space in draft.state.subnets.values():
-        if space.subnet.vrf == vrf and space.subnet.reverse != "off":
-            wanted.update(name for name, _, _ in zones_for(parse_prefix(space.subnet.cidr)))
-    _drop(draft, (z for z in _of_vrf(draft.state, vrf) if is_reverse(z.name) and z.name not in wanted))
-
-
-def _drop(draft: Draft, zones: Iterable[Zone]) -> None:
-    for zone in list(zones):
-        draft.record(e.ZoneDeleted(zone=zone))
-        _reshape_around(draft, zone.vrf, zone.name)
-
-
-def _reshape_around(draft: Draft, vrf: str, name: str) -> None:
-    """Names go to the innermost zone: one that came or went inside another changes what that one holds."""
-    above = name.partition(".")[2]
-    while above.count(".") > 2:
-        around = draft.state.zone_named(vrf, above)
-        if around is not None:
-            _reshape(draft, around)
-            return
-        above = above.partition(".")[2]
-
-
-def _reshape(draft: Draft, zone: Zone, **changes: int) -> None:
-    draft.record(e.ZoneReshaped(zone=msgspec.structs.replace(zone, revision=zone.revision + 1, **changes)))
-
-
-def _of_vrf(state: State, vrf: str) -> Iterator[Zone]:
-    return (zone for zone in state.zones.values() if zone.vrf == vrf)
-
-
-def _zones_of(state: State, network: Network) -> Iterator[Zone]:
-    """The forward zone of a network, and the reverse zones of its subnets."""
-    names = [network.domain] if network.domain is not None else []
-    for space in state.spaces(network.id):
-        if space.subnet.reverse != "off":
-            names.extend(name for name, _, _ in zones_for(parse_prefix(space.subnet.cidr)))
-    found = (state.zone_named(network.vrf, name) for name in dict.fromkeys(names))
-    return (zone for zone in found if zone is not None)
+    try:
+        unshadowed(draft.state, zone.vrf, zone.name)
+    except Conflict as error:
+        error.facts["pointer"] = pointer
+        raise
+    draft.record(e.ZoneCreated(zone=msgspec.structs.replace(zone, id=next(draft.moment.ids))))
 
 
 def is_reverse(name: str) -> bool:
     """Whether a zone holds pointers."""
     return name.endswith((".in-addr.arpa.", ".ip6.arpa."))
-
-
-def pointer_zone(
-    named: Callable[[str, str], Zone | None], vrf: str, version: int, number: int, length: int
-) -> Zone | None:
-    """The zone that an address's pointer is in: the innermost that there is.
-
-    That is its subnet's, or the last cut's (/24, /124), which a smaller subnet nested in this one may have brought.
-    """
-    innermost = named(vrf, zone_at(version, number, width(version))[0])
-    return innermost or named(vrf, zone_at(version, number, length)[0])
