@@ -81,8 +81,7 @@ def delegation(cut: Delegated, addresses: Iterable[Address]) -> Iterator[Record]
     zone = cut.zone
     for server in cut.servers:
         yield records.ns(zone.name, server, zone.ttl)
-    yield from _addresses(zone, cut.servers, addresses)
-    yield from cut.glue
+    yield from dict.fromkeys((*_addresses(zone, cut.servers, addresses), *cut.glue))
     span = classless_span(zone.name)
     if span is not None:
         above = zone_at(4, span[0], 24)[0]
