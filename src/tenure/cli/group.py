@@ -33,6 +33,7 @@ def offer_show(app: Typer, find: Find, one: str, sample: str) -> None:
 
 def offer_delete(app: Typer, find: Find, one: str, sample: str, text: str = "") -> None:
     """Add `delete`."""
+    what = one[:1].upper() + one[1:]
 
     @app.command(
         "delete",
@@ -44,9 +45,9 @@ def offer_delete(app: Typer, find: Find, one: str, sample: str, text: str = "") 
         asked = session(ctx)
         told = find(asked).delete(name, **asked.edit)
         if told and asked.dry_run:
-            show_consequences(asked, f"{one.capitalize()} {name} would be deleted.", told)
+            show_consequences(asked, f"{what} {name} would be deleted.", told)
         else:
-            done(asked, f"{one.capitalize()} {name}", "deleted")
+            done(asked, f"{what} {name}", "deleted")
 
 
 def show_consequences(asked: Session, done: str, told: Mapping[str, Any]) -> None:

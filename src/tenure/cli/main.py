@@ -45,6 +45,9 @@ PLACES: Final = {
     "block": "block",
     "routes": "routes",
     "zone": "zone",
+    "record": "record",
+    "secondary": "secondary",
+    "tsig-key": "tsig_key",
     "event": "event",
     "token": "token",
 }

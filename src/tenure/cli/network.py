@@ -13,10 +13,13 @@ from tenure.cli.options import (
     DhcpLeaseTime,
     DhcpOption,
     Limit,
+    NameTemplate,
+    NegativeTtl,
     NewName,
     TagFilter,
     TagsOption,
     Thing,
+    Ttl,
     VrfFilter,
     Words,
     seconds,
@@ -38,9 +41,9 @@ Cooldown = Annotated[
     int | None, Option(metavar="DURATION", parser=seconds, help="Rest of a released address; 5m.", show_default=False)
 ]
 Domain = Annotated[str | None, Option(metavar="DOMAIN", help="The forward zone, as prod.example.")]
-Ttl = Annotated[int | None, Option(metavar="DURATION", parser=seconds, help="Of its records; 5m.", show_default=False)]
-NegativeTtl = Annotated[
-    int | None, Option(metavar="DURATION", parser=seconds, help="Of absent names; 1m.", show_default=False)
+SharedNames = Annotated[
+    bool | None,
+    Option("--shared-names/--no-shared-names", help="Whether several holders may have one name: each address has it."),
 ]
 Overcommit = Annotated[
     bool | None, Option("--overcommit/--no-overcommit", help="Accept more waiting claims than there is room.")
@@ -89,7 +92,7 @@ Enlist = Annotated[
 ]
 EnlistLimit = Annotated[int | None, Option(min=0, metavar="COUNT", help="So many a minute and subnet; 60.")]
 
-_NULLABLE = ("domain", "route_budget", "allocate_on")
+_NULLABLE = ("domain", "name_template", "route_budget", "allocate_on")
 
 
 def _fields(given: dict[str, Any], leave: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -127,6 +130,8 @@ def create(
     domain: Domain = None,
     ttl: Ttl = None,
     negative_ttl: NegativeTtl = None,
+    name_template: NameTemplate = None,
+    shared_names: SharedNames = None,
     overcommit: Overcommit = None,
     block_length_v4: BlockV4 = None,
     block_length_v6: BlockV6 = None,
@@ -183,6 +188,8 @@ def set_(
     domain: Domain = None,
     ttl: Ttl = None,
     negative_ttl: NegativeTtl = None,
+    name_template: NameTemplate = None,
+    shared_names: SharedNames = None,
     overcommit: Overcommit = None,
     block_length_v4: BlockV4 = None,
     block_length_v6: BlockV6 = None,
@@ -207,7 +214,9 @@ def set_(
     dhcp_authoritative: DhcpAuthoritative = None,
     dhcp_option: DhcpOption = None,
 ) -> None:
-    """Change a network; `--domain none` leaves it without names, `--route-budget none` without a budget.
+    """Change a network; `--domain none` leaves it without names, `--name-template none` without those ahead of time.
+
+    `--route-budget none` leaves it without a budget.
 
     `none` empties --dhcp-lease-time, a DHCP option, --tags or --custom; `--allocate-on none` follows the model again.
     """

@@ -48,7 +48,8 @@ def _then(text: str) -> str:
     return then(f"{text}T00:00" if len(text) == _DATE else text, utc=True)
 
 
-def _lease(text: str) -> int | str:
+def seconds_or_none(text: str) -> int | str:
+    """The same, or `none`."""
     return NONE if text == NONE else seconds(text)
 
 
@@ -70,13 +71,30 @@ At = Annotated[
         show_default=False,
     ),
 ]
+Zone = Annotated[str, Argument(metavar="ZONE", help="Its name or id.", show_default=False)]
+OfZone = Annotated[str, Argument(metavar="ZONE", help="The zone, by name or id.", show_default=False)]
+InVrfOfZone = Annotated[
+    str | None, Option("--vrf", metavar="VRF", help="Whose zone, where several vrfs have one of that name.")
+]
+Ttl = Annotated[int | None, Option(metavar="DURATION", parser=seconds, help="Of its records; 5m.", show_default=False)]
+NegativeTtl = Annotated[
+    int | None, Option(metavar="DURATION", parser=seconds, help="Of absent names; 1m.", show_default=False)
+]
+NameServers = Annotated[
+    list[str] | None,
+    Option(metavar="NAME", help="Who serves it; this server under ns.ZONE. Repeatable.", show_default=False),
+]
+NameTemplate = Annotated[
+    str | None,
+    Option(metavar="TEMPLATE", help="How addresses are called that nobody named: ip-{ip-dashed}, or with {ip-hex}."),
+]
 InVrf = Annotated[str | None, Option(metavar="VRF", help="In this vrf; default.")]
 
 DhcpEnabled = Annotated[
     bool | None, Option("--dhcp-enabled/--no-dhcp-enabled", help="Whether DHCP serves it.", show_default=False)
 ]
 DhcpLeaseTime = Annotated[
-    int | None, Option(metavar="DURATION", parser=_lease, help="Length of a lease; 1h.", show_default=False)
+    int | None, Option(metavar="DURATION", parser=seconds_or_none, help="Length of a lease; 1h.", show_default=False)
 ]
 DhcpAuthoritative = Annotated[
     bool | None,
@@ -166,6 +184,11 @@ def sent(given: Mapping[str, Any], leave: Iterable[str] = (), nullable: Iterable
     if dhcp:
         body["dhcp"] = _dhcp(dhcp)
     return {name: None if value == NONE and name in nullable else value for name, value in body.items()}
+
+
+def emptied(fields: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The fields, where lists that are the word `none` are empty."""
+    return {name: [] if name in names and value == [NONE] else value for name, value in fields.items()}
 
 
 _DHCP: Final = ("enabled", "lease_time", "authoritative", "option")

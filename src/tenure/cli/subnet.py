@@ -14,10 +14,12 @@ from tenure.cli.options import (
     DhcpLeaseTime,
     DhcpOption,
     Limit,
+    NameTemplate,
     NetworkFilter,
     TagFilter,
     TagsOption,
     VrfFilter,
+    emptied,
     sent,
 )
 from tenure.cli.remote import Change, Edit, Remote, session
@@ -34,7 +36,14 @@ UseAll = Annotated[
     bool | None,
     Option("--use-all-addresses/--no-use-all-addresses", help="Give out network and broadcast address too."),
 ]
-Reverse = Annotated[str | None, Option(metavar="MODE", help="plain (default) or off: its reverse zone.")]
+Reverse = Annotated[
+    str | None,
+    Option(
+        metavar="MODE",
+        help="Where its pointers are: plain (in the octet's or nibble's zone), rfc2317 (longer than /24: in one of "
+        "its own), off, or auto (default): plain where the octet's zone is served here, else rfc2317.",
+    ),
+]
 
 
 @app.command(cls=Change, epilog=example("tenure subnet create prod 10.0.3.0/24 --gateway 10.0.3.1 --locations rack-3"))
@@ -47,6 +56,7 @@ def create(
     locations: Locations = None,
     use_all_addresses: UseAll = None,
     reverse: Reverse = None,
+    name_template: NameTemplate = None,
     tags: TagsOption = None,
     custom: CustomOption = None,
     dhcp_enabled: DhcpEnabled = None,
@@ -85,6 +95,7 @@ def set_(
     locations: Locations = None,
     use_all_addresses: UseAll = None,
     reverse: Reverse = None,
+    name_template: NameTemplate = None,
     tags: TagsOption = None,
     custom: CustomOption = None,
     dhcp_enabled: DhcpEnabled = None,
@@ -94,13 +105,11 @@ def set_(
 ) -> None:
     """Change a subnet.
 
-    `none` empties --gateway, --dns-servers, --locations, --tags, --custom, --dhcp-lease-time or a DHCP option.
+    `none` empties --gateway, --dns-servers, --locations, --name-template, --tags, --custom, --dhcp-lease-time or a
+    DHCP option.
     """
-    fields = sent(locals(), leave=("subnet",), nullable=("gateway",))
-    for name in ("dns_servers", "locations"):
-        if fields.get(name) == ["none"]:
-            fields[name] = []
-    changed(session(ctx), session(ctx).client.subnets, subnet, fields)
+    fields = sent(locals(), leave=("subnet",), nullable=("gateway", "name_template"))
+    changed(session(ctx), session(ctx).client.subnets, subnet, emptied(fields, "dns_servers", "locations"))
 
 
 offer_drain(app, lambda asked: asked.client.subnets, "subnet", "10.0.3.0/24")

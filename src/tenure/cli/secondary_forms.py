@@ -1,0 +1,163 @@
+"""What a secondary has to be told, in the words of BIND, Knot, NSD and PowerDNS."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, Literal, NamedTuple, cast, get_args
+
+from typer import BadParameter
+
+from tenure.errors import InvalidValue
+from tenure.model.dnsdata import CATALOG
+
+Form = Literal["bind", "knot", "nsd", "pdns"]
+
+_NAME: Final = "tenure"
+_PORT: Final = 53
+
+
+class Primary(NamedTuple):
+    """Where a secondary reaches this server."""
+
+    address: str
+    port: int = _PORT
+
+
+class Source(NamedTuple):
+    """What a secondary replicates, and from where.
+
+    Attributes:
+        key: Name of the TSIG key that it signs with.
+        zones: All that there are now, for servers that follow no catalog.
+    """
+
+    primaries: tuple[Primary, ...]
+    key: str | None
+    zones: tuple[str, ...]
+
+
+def form_of(text: str) -> Form:
+    """The server that an option names."""
+    if text not in get_args(Form):
+        raise BadParameter(f"it is one of {', '.join(get_args(Form))}")
+    return cast(Form, text)
+
+
+def primary_of(text: str) -> Primary:
+    """`ADDRESS`, `ADDRESS:PORT` or `[IPV6]:PORT`."""
+    from tenure.net.addresses import parse_address
+
+    bare, port = (text, "") if text.count(":") > 1 and not text.startswith("[") else _parted(text)
+    try:
+        address = str(parse_address(bare.removeprefix("[").removesuffix("]")))
+    except InvalidValue as error:
+        raise BadParameter(error.message) from None
+    if port and not (port.isdecimal() and 0 < int(port) < 1 << 16):
+        raise BadParameter("a port is 1 to 65535")
+    return Primary(address, int(port or _PORT))
+
+
+def _parted(text: str) -> tuple[str, str]:
+    if text.endswith("]"):
+        return text, ""
+    bare, _, port = text.rpartition(":")
+    return (bare, port) if bare else (text, "")
+
+
+def key_text(form: Form, name: str, algorithm: str, secret: str) -> str:
+    """A key, for the configuration of a server."""
+    return _KEYS[form].format(name=name, bare=name.rstrip("."), algorithm=algorithm, secret=secret)
+
+
+_KEYS: Final[dict[Form, str]] = {
+    "bind": 'key "{name}" {{ algorithm {algorithm}; secret "{secret}"; }};\n',
+    "knot": "key:\n  - id: {name}\n    algorithm: {algorithm}\n    secret: {secret}\n",
+    "nsd": 'key:\n    name: "{name}"\n    algorithm: {algorithm}\n    secret: "{secret}"\n',
+    "pdns": "pdnsutil import-tsig-key {bare} {algorithm} {secret}\n",
+}
+
+
+def secondary_text(form: Form, source: Source) -> str:
+    """All but the key, for the configuration of a server; of PowerDNS the commands that make it."""
+    return "".join(line + "\n" for line in _FORMS[form](source))
+
+
+def _bind(source: Source) -> Iterator[str]:
+    """Source: BIND 9 Administrator Reference Manual, catalog zones."""
+    key = f' key "{source.key}"' if source.key else ""
+    primaries = " ".join(f"{each.address} port {each.port}{key};" for each in source.primaries)
+    catalog = CATALOG.rstrip(".")
+    yield "// Where there is an options block already, catalog-zones belongs into that one."
+    yield "options {"
+    yield f'    catalog-zones {{ zone "{catalog}" default-primaries {{ {primaries} }}; }};'
+    yield "};"
+    yield f'zone "{catalog}" {{'
+    yield "    type secondary;"
+    yield f'    file "{catalog}.db";'
+    yield f"    primaries {{ {primaries} }};"
+    yield "};"
+
+
+def _knot(source: Source) -> Iterator[str]:
+    """Source: Knot DNS documentation, catalog zones."""
+    addresses = ", ".join(f"{each.address}@{each.port}" for each in source.primaries)
+    key = [f"    key: {source.key}"] if source.key else []
+    yield "remote:"
+    yield f"  - id: {_NAME}"
+    yield f"    address: [ {addresses} ]"
+    yield from key
+    yield "acl:"
+    yield f"  - id: {_NAME}-notify"
+    yield f"    address: [ {', '.join(each.address for each in source.primaries)} ]"
+    yield from key
+    yield "    action: notify"
+    yield "template:"
+    yield f"  - id: {_NAME}"
+    yield f"    master: {_NAME}"
+    yield f"    acl: {_NAME}-notify"
+    yield "zone:"
+    yield f"  - domain: {CATALOG}"
+    yield f"    template: {_NAME}"
+    yield "    catalog-role: interpret"
+    yield f"    catalog-template: {_NAME}"
+
+
+def _nsd(source: Source) -> Iterator[str]:
+    """Zone by zone: NSD follows catalogs since 4.9. Source: nsd.conf(5)."""
+    key = source.key or "NOKEY"
+    yield "# Zone by zone; print this again when zones come or go. (From NSD 4.9 on it can follow the catalog"
+    yield f"# {CATALOG})"
+    yield "pattern:"
+    yield f'    name: "{_NAME}"'
+    for each in source.primaries:
+        yield f"    request-xfr: {each.address}@{each.port} {key}"
+        yield f"    allow-notify: {each.address} {key}"
+    for zone in source.zones:
+        if zone != CATALOG:
+            yield "zone:"
+            yield f'    name: "{zone}"'
+            yield f'    include-pattern: "{_NAME}"'
+
+
+def _pdns(source: Source) -> Iterator[str]:
+    """Source: PowerDNS Authoritative Server documentation, catalog zones and pdnsutil(1)."""
+    primaries = " ".join(
+        f"[{p.address}]:{p.port}" if ":" in p.address else f"{p.address}:{p.port}" for p in source.primaries
+    )
+    catalog = CATALOG.rstrip(".")
+    yield "# With secondary=yes in pdns.conf:"
+    yield f"pdnsutil create-secondary-zone {catalog} {primaries}"
+    yield f"pdnsutil set-kind {catalog} consumer"
+    if source.key:
+        key = source.key.rstrip(".")
+        yield f"pdnsutil set-meta {catalog} AXFR-MASTER-TSIG {key}"
+        yield "# PowerDNS does not give the catalog's key to its members: again when zones have come."
+        yield "for zone in $(pdnsutil list-all-zones secondary); do"
+        yield f"    pdnsutil set-meta $zone AXFR-MASTER-TSIG {key}"
+        yield "done"
+
+
+_FORMS: Final[dict[Form, Callable[[Source], Iterator[str]]]] = {
+    "bind": _bind,
+    "knot": _knot,
+    "nsd": _nsd,
+    "pdns": _pdns,
+}
