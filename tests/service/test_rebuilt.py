@@ -8,10 +8,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tenure.engine.images import Image, Key, images, net
 from tenure.model import uses as u
-from tenure.model.answers import Holding
+from tenure.model.answers import Holding, Made
 from tenure.model.events import Entry
+from tenure.service.replay import differences
 from tenure.store.interface import Batch
 from tenure.store.sql.store import open_store
 from tests.service.world import Node, World, claim, submission
@@ -19,8 +22,11 @@ from tests.service.world import Node, World, claim, submission
 _OTHERWISE = {
     "zones": ("serial", "body"),  # a serial moves by zone changes, which are computed and not in the ledger
     "tokens": ("digest",),  # secrets are not in the ledger
+    "tsig_keys": ("sealed",),
     "blocks": ("number",),
 }
+_SHARED = ("records", "tsig_keys", "secondaries")
+_CHANGED = """UPDATE {} SET body = replace(body, '"revision":', '"revision":1')"""
 _ALONE = ("ledger", "zone_changes", "idempotency", "duties", "meta", "alembic_version")
 
 
@@ -47,10 +53,9 @@ def _written_again(entries: list[Entry], directory: Path) -> Path:
         rows: dict[tuple[str, Key], Image] = {}
         for image in (image for entry in batch for image in images(entry.event)):
             net(rows, image)
-        tokens = {image.row.id: b"" for image in rows.values() if image.table == "tokens" and image.row is not None}
-        digests = {id_: id_.encode() for id_ in tokens}
+        secrets = {key[0]: key[0].encode() for _, key in rows}
         with store.turn() as turn:
-            turn.apply(Batch(batch[0].batch, batch, list(rows.values()), digests=digests))
+            turn.apply(Batch(batch[0].batch, batch, list(rows.values()), digests=secrets, sealed=secrets))
             turn.commit()
     store.close()
     return path
@@ -82,6 +87,33 @@ def _live(node: Node, rng: random.Random, steps: int) -> None:
         ]
 
 
+def _zone_uses(rng: random.Random, n: int, made: list[str]) -> Iterator[u.Use]:
+    """Records come, change and go; keys and secondaries, too."""
+    yield u.CreateRecord(zone="prod.example.", name=f"r{n}", type="TXT", data=f'"{n}"')
+    if made:
+        one = made.pop(rng.randrange(len(made)))
+        yield rng.choice((u.DeleteRecord(record=one), u.ChangeRecord(record=one, changes={"data": f'"changed {n}"'})))
+    yield u.CreateTsigKey(name=f"k{n}.example.", algorithm="hmac-sha256", sealed=b"sealed")
+    fields: dict[str, object] = {"address": f"192.0.2.{n}", "key": f"k{n}.example."}
+    yield u.CreateSecondary(name=f"ns{n}", fields=fields)
+    match n % 3:
+        case 0:
+            yield u.DeleteSecondary(secondary=f"ns{n}")
+            yield u.DeleteTsigKey(key=f"k{n}.example.")
+        case 1:
+            yield u.ChangeSecondary(secondary=f"ns{n}", changes={"notify": False})
+
+
+def _share(node: Node, rng: random.Random, steps: int) -> None:
+    """What people make in zones, and who replicates them, comes, changes and goes."""
+    made: list[str] = []
+    for n in range(steps):
+        for use in _zone_uses(rng, n, made):
+            answer = node.ok(use)
+            if isinstance(answer, Made) and answer.record is not None:
+                made.append(answer.record.id)
+
+
 def _uses(node: Node, rng: random.Random, n: int, held: list[Holding]) -> Iterator[u.Use]:
     for k in range(rng.randrange(1, 6)):
         match rng.randrange(8):
@@ -108,6 +140,7 @@ def test_a_ledger_written_again_into_an_empty_store_gives_the_same_rows(
     world = World(tmp_path, seed)
     node = world.site()
     _live(node, rng, 60)
+    _share(node, rng, 12)
     entries = node.store.entries(0, 10_000)
     assert entries[-1].sequence == node.sequence
     world.close()
@@ -116,5 +149,21 @@ def test_a_ledger_written_again_into_an_empty_store_gives_the_same_rows(
     assert before.keys() == after.keys()
     for name, rows in before.items():
         assert rows == after[name], name
-    for name in ("claims", "allocations", "blocks", "machines", "attachments", "ranges", "zones"):
+    for name in ("claims", "allocations", "blocks", "machines", "attachments", "ranges", "zones", *_SHARED):
         assert before[name], f"nothing in {name}"
+
+
+@pytest.mark.parametrize("table", _SHARED)
+@pytest.mark.parametrize("damage", ["DELETE FROM {}", "UPDATE {} SET until = 0", _CHANGED])
+def test_what_the_ledger_does_not_say_is_told(
+    tmp_path: Path, rng: random.Random, seed: int, table: str, damage: str
+) -> None:
+    world = World(tmp_path, seed)
+    node = world.site()
+    _share(node, rng, 3)
+    node.check()
+    with sqlite3.connect(world.file) as file:
+        file.execute(damage.format(table))
+    file.close()
+    assert any(sentence.startswith(table) for sentence in differences(node.store))
+    world.close()

@@ -10,7 +10,10 @@ import pytest
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.answers import Failure, Observed, Reply
-from tenure.service.upkeep import Upkeep
+from tenure.model.dnsdata import Zone, ZoneChange
+from tenure.naming import serial
+from tenure.service.upkeep import JOURNAL_LASTS, Upkeep
+from tenure.testing.ledgers import Scribe, ident
 from tests.service.world import Node, World, claim
 
 HOUR = timedelta(hours=1).total_seconds()
@@ -206,3 +209,48 @@ def test_a_clock_that_stepped_suspends_all_of_it(world: World) -> None:
     node.ok(u.Lapse())
     assert sorted(kinds(node, before))[:1] == ["address.allocated"]
     node.check()
+
+
+def test_what_happened_to_a_zone_can_be_followed_for_fourteen_days(world: World) -> None:
+    node = world.site()
+    keeps = upkeep(world, node)
+    (zone,) = node.store.reads.zones(q="prod.").items
+    node.claim("a", hostname="vm-1")
+    keeps.step()
+    world.clock.pause(JOURNAL_LASTS.total_seconds() / 2)
+    node.claim("b", hostname="vm-2")
+    keeps.step()
+    both = node.store.reads.changes_since(zone.id, zone.serial)
+    assert [change.added[0].owner for change in both] == ["vm-1.prod.example.", "vm-2.prod.example."]
+    world.clock.pause(JOURNAL_LASTS.total_seconds() / 2 + 1)
+    keeps.step()
+    assert node.store.reads.changes_since(zone.id, zone.serial) == []
+    assert node.store.reads.changes_since(zone.id, both[0].serial) == both[1:]
+    node.check()
+
+
+def test_long_journals_go_part_by_part(world: World) -> None:
+    node = world.site()
+    keeps = upkeep(world, node)
+    scribe = Scribe(node.store)
+    (vrf,) = node.store.reads.vrfs().items
+    zone = Zone(id=ident(5), vrf=vrf.id, name="other.example.")
+
+    def journal(first: int, last: int, number: int) -> int:
+        """Steps at these sequences, from a serial on, and a leap, behind which they are to go."""
+        steps = [ZoneChange(zone.id, number + n, first + n) for n in range(last - first)]
+        leapt = serial.leap(steps[-1].serial)
+        scribe.write(e.ZoneReshaped(zone=zone), zone_changes=[*steps, ZoneChange(zone.id, leapt, last)])
+        return leapt
+
+    scribe.write(e.ZoneCreated(zone=zone))
+    leapt = journal(1, 12_001, 1)
+    for oldest in (10_001, 12_001):
+        keeps.step()
+        assert node.store.reads.zone_changes(zone.id, 0, 1)[0].sequence == oldest
+    journal(12_002, 12_004, leapt + 1)
+    keeps.step()
+    assert len(node.store.reads.zone_changes(zone.id, 0)) == 4, "there is nothing to go for a while"
+    world.clock.pause(600)
+    keeps.step()
+    assert [change.sequence for change in node.store.reads.zone_changes(zone.id, 0)] == [12_004]
