@@ -110,13 +110,15 @@ def _answer_from(
     served, owner = found
     path = path_of(owner)
     node = served.nodes.get(path)
+    if node is None and served.computed is not None:
+        node = served.computed.find(path)
     matching: list[bytes] | None
     if served.cuts or kind in _NOT_AT_ONCE:
         matching = None
     elif isinstance(node, bytes) and node[:2] == kind:
         matching = [_TO_QUESTION + node]
     else:
-        matching = _matching(served, path, node, kind)
+        matching = _matching(served, node, kind)
     if matching is None:
         return _whole(resolve(table, query[wire.HEADER : end - 4].lower(), kind, end), query, end, opt, room)
     rcode, denials, records = wire.NOERROR, 0, b"".join(matching)
@@ -129,13 +131,10 @@ def _answer_from(
     return b"".join((query[:2], head, query[wire.HEADER : end], records, opt))
 
 
-def _matching(served: ServedZone, path: bytes, node: Node | None, kind: bytes) -> list[bytes] | None:
+def _matching(served: ServedZone, node: Node | None, kind: bytes) -> list[bytes] | None:
     """The records of the type asked, owners included; None if more than one look is needed to tell."""
     if node is None:
-        if served.computed is not None:
-            node = served.computed.find(path)
-        if node is None:
-            return None if served.wildcards else []
+        return None if served.wildcards else []
     records = (node,) if isinstance(node, bytes) else node
     found = [_TO_QUESTION + each for each in records if each[:2] == kind]
     if not found and any(each[:2] == CNAME for each in records):
@@ -196,6 +195,6 @@ def _refusal(asked: Query) -> int | None:
         return wire.BADVERS
     if asked.class_ != wire.CLASS_IN:
         return wire.REFUSED
-    if asked.kind in (wire.OPT, wire.AXFR):
+    if asked.kind in (wire.OPT, wire.IXFR, wire.AXFR):
         return wire.FORMERR
     return wire.NOTIMP if asked.kind in _META else None
