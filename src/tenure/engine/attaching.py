@@ -152,7 +152,7 @@ def _stand(draft: Draft, claim: Claim, allocation: Allocation) -> None:
         return
     now = msgspec.structs.replace(allocation, standing=stand.standing, behind=stand.behind)
     if now.standing == "alias":
-        draft.record(e.AddressAliased(claim=claim, allocation=now))
+        draft.record(e.AddressAliased(claim=claim, allocation=now, before=allocation.standing))
     else:
         draft.record(e.AddressRestored(claim=claim, allocation=now, before=allocation.standing))
 

@@ -138,7 +138,7 @@ def replace(
         take_back(draft, old)
     else:
         aside = msgspec.structs.replace(old, standing="alias")
-        draft.record(e.AddressAliased(claim=draft.facts.claims[claim.id], allocation=aside))
+        draft.record(e.AddressAliased(claim=draft.facts.claims[claim.id], allocation=aside, before=old.standing))
     return new, until
 
 

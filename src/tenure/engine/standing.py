@@ -183,9 +183,9 @@ def _stand_behind(draft: Draft, allocation: Allocation, claim: str) -> None:
     if allocation.claim == claim:
         set_beside(draft, allocation)
         return
-    now = msgspec.structs.replace(allocation, behind=claim)
+    now, before = msgspec.structs.replace(allocation, behind=claim), draft.facts.allocations[allocation.id].standing
     event = e.AddressShelved if now.standing == "shelved" else e.AddressAliased
-    draft.record(event(claim=draft.facts.claims[now.claim], allocation=now))
+    draft.record(event(claim=draft.facts.claims[now.claim], allocation=now, before=before))
 
 
 def _restored(draft: Draft, allocation: Allocation) -> Displaced:

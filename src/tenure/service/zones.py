@@ -238,7 +238,8 @@ _CALLED: Final[dict[type, Callable[[Any], Iterable[tuple[What, Allocation]]]]] =
     e.AddressAllocated: lambda event: _shown("add", event.allocation),
     e.AddressReleased: lambda event: _shown("remove", event.allocation),
     e.AddressMoved: _moved,
-    e.AddressShelved: lambda event: (("remove", event.allocation),),
+    e.AddressShelved: lambda event: (("remove", event.allocation),) if event.before != "shelved" else (),
+    e.AddressAliased: lambda event: (("add", event.allocation),) if event.before == "shelved" else (),
     e.AddressRestored: lambda event: (("add", event.allocation),) if event.before == "shelved" else (),
     e.AddressNamed: lambda event: _shown("add", event.allocation),
 }

@@ -84,10 +84,14 @@ class LeaseCompacted(Happening, frozen=True, kw_only=True, tag="tenure.lease.com
 
 
 class AddressShelved(Happening, frozen=True, kw_only=True, tag="tenure.address.shelved"):
-    """Another address replaces this one for a while: it is kept, answers to nobody, and comes back."""
+    """Another address replaces this one for a while: it is kept, answers to nobody, and comes back.
+
+    `before`: Its standing till then; one that is shelved already waits for another address than before.
+    """
 
     claim: Claim
     allocation: Allocation
+    before: Standing = "primary"
 
     def subject(self) -> Subject:
         """The address, its claim and machine."""
@@ -95,10 +99,11 @@ class AddressShelved(Happening, frozen=True, kw_only=True, tag="tenure.address.s
 
 
 class AddressAliased(Happening, frozen=True, kw_only=True, tag="tenure.address.aliased"):
-    """Another address of its interface became the primary one; this one stays beside it."""
+    """Another address of its interface became the primary one; this one stays beside it. `before`: as when shelved."""
 
     claim: Claim
     allocation: Allocation
+    before: Standing = "primary"
 
     def subject(self) -> Subject:
         """The address, its claim and machine."""
