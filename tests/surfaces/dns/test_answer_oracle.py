@@ -4,6 +4,7 @@ from ipaddress import ip_address
 
 import dns.message
 import dns.name
+import dns.rdatatype
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,7 +101,7 @@ def every(filled: Filled) -> list[Record]:
 
 
 def check(table: ZoneTable, naive: Naive, name: str, kind: int) -> None:
-    query = dns.message.make_query(name, kind)
+    query = dns.message.make_query(name, dns.rdatatype.RdataType(kind))
     given = answer(query.to_wire(), table, True)
     assert given is not None
     message = dns.message.from_wire(given)
