@@ -1,7 +1,7 @@
 """Whatever happens to addresses: what follows is what loads (zones, routes), and what is told of the past was so."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -53,12 +53,20 @@ def mac_of(machine: int) -> str:
     return f"52:54:00:00:00:{machine:02x}"
 
 
+DEEDS: Final = (
+    "claim", "claim", "claim", "reserve", "borrow", "release", "release", "rebind", "rebind", "reassign", "reassign",
+    "reassign", "rename", "attach", "detach", "live", "live", "live", "replace_mac", "wait",
+)  # fmt: skip
+
+
 class Lives:
     """Everything that people, machines and time do to addresses, by chance; what is refused changes nothing.
 
     Attributes:
         done: How often each deed was not refused.
     """
+
+    deeds: Sequence[str] = DEEDS
 
     def __init__(self, node: Node, chance: random.Random) -> None:
         self.node = node
@@ -69,7 +77,7 @@ class Lives:
     def step(self) -> None:
         """One of them, a second later."""
         self.node.world.clock.pause(1)
-        deed = self.chance.choice(_DEEDS)
+        deed = self.chance.choice(self.deeds)
         use = getattr(self, deed)()
         answer = None if use is None else self.node.answer(use)
         if isinstance(answer, Failure):
@@ -188,12 +196,6 @@ class Lives:
 
     def _one(self, held: list[KnownAddress]) -> str:
         return self.chance.choice(held).allocation.ip
-
-
-_DEEDS: Final = (
-    "claim", "claim", "claim", "reserve", "borrow", "release", "release", "rebind", "rebind", "reassign", "reassign",
-    "reassign", "rename", "attach", "detach", "live", "live", "live", "replace_mac", "wait",
-)  # fmt: skip
 
 
 def told(known: KnownAddress) -> tuple[Any, ...]:

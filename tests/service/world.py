@@ -15,7 +15,7 @@ from tenure.model import uses as u
 from tenure.model.answers import Answer, Failure, Holding, Reply
 from tenure.model.dnsdata import Record
 from tenure.model.holding import ClaimRequest
-from tenure.service.contents import zone_contents
+from tenure.service.contents import Contents, zone_contents
 from tenure.service.feed import Committed
 from tenure.service.replay import described, differences
 from tenure.service.witness import Witness
@@ -53,6 +53,17 @@ class StillClock:
         self.wall += timedelta(seconds=seconds)
 
 
+def listed(contents: Contents) -> list[Record]:
+    """All records of a zone that a transfer has, but those that it has by itself; computed ones where nothing is."""
+    found = list(contents.records)
+    owners = {record.owner for record in found}
+    for stretch, taken in contents.stretches:
+        numbers = range(stretch.first, stretch.last + 1) if stretch.listed else ()
+        computed = (stretch.record(number) for number in numbers if number not in taken)
+        found.extend(record for record in computed if record.owner not in owners)
+    return found
+
+
 class Names:
     """What a DNS process makes of what it is told: zones that follow change by change, or are loaded again."""
 
@@ -77,7 +88,7 @@ class Names:
 
     def _load(self, some: Sequence[str] | None) -> None:
         with self._store.snapshot() as snapshot:
-            found = {zone.id: (zone.serial, set(records)) for zone, *_, records in zone_contents(snapshot)}
+            found = {each.zone.id: (each.zone.serial, set(listed(each))) for each in zone_contents(snapshot)}
         for zone in [*self.zones, *found] if some is None else some:
             self.zones.pop(zone, None)
             self.serials.pop(zone, None)
@@ -154,10 +165,9 @@ class Node:
             assert described(self.writer.memory.state, now) == described(State.load(snapshot, now), now)
             assert self.writer.memory.serials == {zone.id: zone.serial for zone in snapshot.zones}
             assert self.writer.memory.head == snapshot.head
-            listed = [(zone.id, list(records)) for zone, *_, records in zone_contents(snapshot)]
-        contents = {zone: set(records) for zone, records in listed}
-        assert sum(map(len, contents.values())) == sum(len(records) for _, records in listed)
-        assert self.names.zones == contents
+            contents = {each.zone.id: listed(each) for each in zone_contents(snapshot)}
+        assert all(len(set(records)) == len(records) for records in contents.values())
+        assert self.names.zones == {zone: set(records) for zone, records in contents.items()}
         assert self.names.serials == self.writer.memory.serials
 
     def die(self) -> None:
