@@ -3,46 +3,71 @@
 import asyncio
 import sys
 from collections import Counter
-from ipaddress import ip_address
 
 from tenure.app.child import SWITCH, Child, now, report, run
+from tenure.app.correspondents import Correspondents
+from tenure.app.listening import Listening
 from tenure.app.prepared import prepared
 from tenure.app.zones_view import ZonesView
-from tenure.net.addresses import Address
+from tenure.model.dnsdata import ZoneChange
 from tenure.service.door import Door
 from tenure.service.views import Subscriber
 from tenure.store.interface import Store
 from tenure.store.sql import open_store
+from tenure.surfaces.dns.access import Access
 from tenure.surfaces.dns.limit import RateLimit
-from tenure.surfaces.dns.server import DnsServer
-from tenure.surfaces.dns.table import ZoneTable
+from tenure.surfaces.dns.notify import Notifier
+from tenure.surfaces.dns.responder import Responder
+from tenure.surfaces.dns.server import DnsServer, Listener
+from tenure.surfaces.dns.transfer import Archive
+from tenure.surfaces.dns.views import View, Views
 
 _LOOK = 0.05
 """Seconds between looks at a store that is not prepared yet."""
+_PAGE = 500
+"""How many steps of a zone are read at once for a transfer."""
 
 
 async def main(child: Child) -> None:
     """Answer from the ledger's zones until stopped."""
     sys.setswitchinterval(SWITCH)  # a zone is read in a thread while others are answered
-    counters: Counter[str] = Counter()
-    table = ZoneTable(_own_addresses(child.settings.dns[0].endpoint.address))
-    udp, tcp = ([child.socket(name) for name in child.sockets if name.startswith(kind)] for kind in ("udp", "tcp"))
-    server = DnsServer(asyncio.get_running_loop(), table, udp, tcp, counters, limit=RateLimit())
+    loop, counters, views = asyncio.get_running_loop(), Counter[str](), Views()
+    store = open_store(child.settings.store, now)
+    access = Access(child.settings.transfer_from)
+    listeners = [
+        Listener(View(views), child.socket(f"udp{place}"), child.socket(f"tcp{place}"))
+        for place in range(len(child.settings.dns))
+    ]
+    responder = Responder(views, access, counters, _archive(loop, store))
+    server = DnsServer(loop, listeners, responder, limit=RateLimit())
     server.ready = False
     await server.start()
     door = Door(child.ledger)
-    store = open_store(child.settings.store, now)
-    view = ZonesView(store, table, server, child.ready)
+    listening = Listening(views, list(zip(child.settings.dns, (each.view for each in listeners), strict=True)))
+    notifier = Notifier(loop, views.zones, listening.sources, counters)
+    correspondents = Correspondents(child.settings.directory, views, access, notifier)
+    view = ZonesView(store, listening, correspondents, server, child.ready)
     subscriber = Subscriber(child.views, "dns", view)
     server.current = subscriber.current
+
+    def figures() -> dict[str, float]:
+        gauges = {"dns_zones_closed": view.closed, "dns_notify_pending": notifier.pending}
+        return {**gauges, **{f"dns_{what}_total": count for what, count in counters.items()}}
+
     try:
-        await child.work(
-            _follow(child, store, subscriber), view.broken, report(door, "dns", lambda: _figures(counters, view))
-        )
+        await child.work(_follow(child, store, subscriber), view.broken, report(door, "dns", figures))
     finally:
+        notifier.close()
         await server.close()
         await door.close()
         store.close()
+
+
+def _archive(loop: asyncio.AbstractEventLoop, store: Store) -> Archive:
+    def read(zone: str, serial: int) -> asyncio.Future[list[ZoneChange]]:
+        return loop.run_in_executor(None, store.reads.changes_since, zone, serial, _PAGE)
+
+    return read
 
 
 async def _follow(child: Child, store: Store, subscriber: Subscriber) -> None:
@@ -50,17 +75,6 @@ async def _follow(child: Child, store: Store, subscriber: Subscriber) -> None:
     while not await asyncio.to_thread(prepared, child.settings.store, store):
         await asyncio.sleep(_LOOK)
     await subscriber.run()
-
-
-def _own_addresses(address: str) -> list[Address]:
-    """What `ns.<zone>` resolves to: the address that is listened on, where it is one."""
-    own = ip_address(address)
-    return [] if own.is_unspecified else [own]
-
-
-def _figures(counters: Counter[str], view: ZonesView) -> dict[str, float]:
-    zones = {"dns_zones_hidden": view.hidden, "dns_zones_closed": view.closed}
-    return {**zones, **{f"dns_{what}_total": count for what, count in counters.items()}}
 
 
 if __name__ == "__main__":

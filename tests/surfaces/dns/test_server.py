@@ -18,9 +18,12 @@ import uvloop
 from tenure.model.dnsdata import Record, ZoneChange
 from tenure.naming.hostnames import wire
 from tenure.surfaces.dns.answer import answer
+from tenure.surfaces.dns.access import Access
 from tenure.surfaces.dns.limit import RateLimit
-from tenure.surfaces.dns.server import DRAINED, DnsServer
+from tenure.surfaces.dns.responder import Responder
+from tenure.surfaces.dns.server import DRAINED, DnsServer, Listener
 from tenure.surfaces.dns.table import ZoneTable
+from tenure.surfaces.dns.views import View, Views
 from tests.surfaces.dns.oracle import FORWARD, REVERSE, grouped, sections
 
 A, PTR = 1, 12
@@ -41,11 +44,16 @@ class Site:
         self.table = ZoneTable([ip_address("127.0.0.1")])
         self.table.load(FORWARD, [HOST, *MANY])
         self.table.load(REVERSE, [POINTER])
+        self.views = Views()
+        self.views.tables["default"] = self.table
+        self.view = View(self.views, "default")
+        self.access = Access(["127.0.0.0/8"])
 
     async def __aenter__(self) -> "Site":
         udp, tcp, self.port = bound()
-        loop = asyncio.get_running_loop()
-        self.server = DnsServer(loop, self.table, [udp], [tcp], self.counters, **self.options)  # type: ignore[arg-type]
+        responder = Responder(self.views, self.access, self.counters)
+        listeners = [Listener(self.view, udp, tcp)]
+        self.server = DnsServer(asyncio.get_running_loop(), listeners, responder, **self.options)  # type: ignore[arg-type]
         await self.server.start()
         return self
 
@@ -342,28 +350,30 @@ def test_an_asker_that_is_gone_hurts_nobody() -> None:
 def test_limits_spare_loopback_and_send_others_to_tcp() -> None:
     async def body(site: Site) -> None:
         query = dns.message.make_query(HOST.owner, "A").to_wire()
-        given = [site.server._answer_datagram(query, "192.0.2.1") for _ in range(6)]
+        given = [site.server._answer_datagram(query, "192.0.2.1", site.view) for _ in range(6)]
         whole = answer(query, site.table, False)
         assert given[:2] == [whole, whole]
         assert given[2] is given[4] is None
         assert given[3] is not None
         assert dns.message.from_wire(given[3]).flags & dns.flags.TC
         assert site.counters["limited"] == 4
-        assert all(site.server._answer_datagram(query, "127.0.0.1") == whole for _ in range(6))
+        assert all(site.server._answer_datagram(query, "127.0.0.1", site.view) == whole for _ in range(6))
 
     serving(body, rate=(0.001, 2))
 
 
-def test_transfers_are_for_loopback_alone() -> None:
+def test_transfers_are_for_those_who_may_and_strangers_are_counted() -> None:
     async def body(site: Site) -> None:
         query = dns.message.make_query(FORWARD.name, "AXFR").to_wire()
-        refused = site.server._answer_stream(query, "192.0.2.1")
+        refused = site.server._answer_stream(site.view, query, "192.0.2.1")
         assert refused is not None
-        assert [dns.message.from_wire(each).rcode() for each in refused] == [dns.rcode.REFUSED]
-        given = site.server._answer_stream(query, "::ffff:127.0.0.1")
+        assert [dns.message.from_wire(each).rcode() for each in refused] == [dns.rcode.REFUSED]  # type: ignore[arg-type]
+        assert site.counters["strangers"] == 1
+        given = site.server._answer_stream(site.view, query, "::ffff:127.0.0.1")
         assert given is not None
         (message,) = given
-        soa_and_rest = sections(dns.message.from_wire(message).answer)
+        soa_and_rest = sections(dns.message.from_wire(message).answer)  # type: ignore[arg-type]
         assert soa_and_rest == grouped(site.table.records(FORWARD.id))
+        assert (site.counters["strangers"], site.counters["transfers"]) == (1, 2)
 
     serving(body)

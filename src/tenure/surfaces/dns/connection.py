@@ -3,14 +3,23 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Final, cast
+from typing import Any, Final, cast
 
 _NOBODY: Final = "0.0.0.0"
 _TURN: Final = 64
 """How many short answers one connection gets before others have their turn; a long message is a turn alone."""
 
-Answers = Callable[[bytes, str], Iterator[bytes] | None]
-"""From a query and the peer's address to the messages to send, if any; None closes the connection."""
+Waiting = asyncio.Future[Any]
+Answers = Callable[[bytes, str], Iterator[bytes | Waiting] | None]
+"""From a query and the peer's address to the messages to send, if any; None closes the connection.
+
+Where the next message has to wait for something, there is a future instead of it: when that is done, whatever
+it brought, the iterator is asked again.
+"""
+
+
+class Cut(Exception):
+    """The rest of an answer cannot be had: the connection is closed, so that nobody takes a part for the whole."""
 
 
 class Connections:
@@ -61,7 +70,8 @@ class Connection(asyncio.Protocol):
         self._idle = idle
         self._others = others
         self._pending = bytearray()
-        self._sending: Iterator[bytes] = iter(())
+        self._sending: Iterator[bytes | Waiting] = iter(())
+        self._awaited: Waiting | None = None
         self._turn: asyncio.Handle | None = None
         self._writable = True
         self._reading = True
@@ -81,6 +91,8 @@ class Connection(asyncio.Protocol):
         self._timer.cancel()
         if self._turn:
             self._turn.cancel()
+        if self._awaited:
+            self._awaited.cancel()
         self._sending = iter(())
         self._others.discard(self)
 
@@ -115,7 +127,7 @@ class Connection(asyncio.Protocol):
     def _take_turn(self) -> None:
         self._turn = None
         left = _TURN
-        while self._writable and left > 0 and not self._transport.is_closing():
+        while self._writable and left > 0 and not self._awaited and not self._transport.is_closing():
             cost = self._answer_one()
             if not cost:
                 self._read_on()
@@ -130,26 +142,44 @@ class Connection(asyncio.Protocol):
         if self._reading:
             self._reading = False
             self._transport.pause_reading()
-        if self._writable:
+        if self._writable and not self._awaited:
             self._turn = self._loop.call_soon(self._take_turn)
 
     def _read_on(self) -> None:
         if self._ended:
             self._transport.close()
-        elif not self._reading:
+        elif not self._reading and not self._transport.is_closing():
             self._reading = True
             self._transport.resume_reading()
 
     def _answer_one(self) -> int:
         """Send one message, or take up the next query; return what that cost of a turn, 0 if there is neither."""
-        message = next(self._sending, None)
-        if message is not None:
+        message = self._next()
+        if isinstance(message, bytes):
             self._transport.write(len(message).to_bytes(2) + message)
-        elif not self._take_up():
+            cost = 1 + len(message) // 256
+        elif message is not None:
+            self._awaited, cost = message, 1
+            message.add_done_callback(self._came)
+        elif self._take_up():
+            cost = 1
+        else:
             return 0
         self._active = self._loop.time()
         self._others.touch(self)
-        return 1 + len(message or b"") // 256
+        return cost
+
+    def _next(self) -> bytes | Waiting | None:
+        try:
+            return next(self._sending, None)
+        except Cut:
+            self._pending.clear()
+            self._transport.abort()
+            return None
+
+    def _came(self, _: Waiting) -> None:
+        self._awaited = None
+        self._go_on()
 
     def _take_up(self) -> bool:
         end = 2 + int.from_bytes(self._pending[:2])

@@ -44,6 +44,11 @@ def serial_of(soa: bytes) -> int:
     return int.from_bytes(soa[_SERIAL])
 
 
+def stamped(soa: bytes, serial: int) -> bytes:
+    """The same packed SOA with another serial."""
+    return soa[: _SERIAL.start] + serial.to_bytes(4) + soa[_SERIAL.stop :]
+
+
 class Room:
     """The memory that the journals of many zones share.
 

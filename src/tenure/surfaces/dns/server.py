@@ -2,15 +2,15 @@
 
 import asyncio
 import socket
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
-from tenure.surfaces.dns import transfer
-from tenure.surfaces.dns.answer import answer, truncated
+from tenure.surfaces.dns.answer import truncated
 from tenure.surfaces.dns.connection import Connection, Connections
 from tenure.surfaces.dns.limit import RateLimit, prefix_of
-from tenure.surfaces.dns.table import ZoneTable
+from tenure.surfaces.dns.responder import Messages, Responder
+from tenure.surfaces.dns.views import View
 from tenure.surfaces.dns.wire import LONGEST_MESSAGE
 
 DRAINED: Final = 64
@@ -19,18 +19,23 @@ DRAINED: Final = 64
 PAUSE: Final = 0.01
 """Seconds for which datagrams are left where they are when it is not known whether they may be answered."""
 
-_OUTCOMES: Final = ("noerror", "formerr", "servfail", "nxdomain", "notimp", "refused")
+
+class Listener(NamedTuple):
+    """Two bound sockets on one port, closed by the server's `close`, and whose zones are seen there."""
+
+    view: View
+    udp: socket.socket
+    tcp: socket.socket
 
 
 class DnsServer:
-    """Answers from a table, on sockets that somebody else has bound.
+    """Answers on sockets that somebody else has bound.
 
     Args:
         loop: The running loop; everything happens in it.
-        table: What is served. Changes between two queries are seen by the second.
-        udp, tcp: Bound sockets; they are closed by `close`.
-        counters: What happened, by name: `udp`, `tcp`, an outcome (`noerror`, `nxdomain`, ...), `dropped` (no
-            answer is right), `unsent`, `limited`, `not_ready`, `transfers`.
+        listeners: Where it is asked.
+        responder: What answers. Changes between two queries are seen by the second. To its counters are added `udp`,
+            `tcp`, `unsent`, `limited`, `not_ready`.
         limit: How many datagrams a prefix may draw; loopback is never limited. None limits nobody.
         idle: Seconds without a whole query after which a connection is closed.
         most: Connections open at once; the idlest gives way.
@@ -44,10 +49,8 @@ class DnsServer:
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
-        table: ZoneTable,
-        udp: Sequence[socket.socket],
-        tcp: Sequence[socket.socket],
-        counters: Counter[str],
+        listeners: Sequence[Listener],
+        responder: Responder,
         *,
         limit: RateLimit | None = None,
         idle: float = 30,
@@ -55,42 +58,42 @@ class DnsServer:
     ) -> None:
         self.ready = True
         self.current: Callable[[], bool] = lambda: True
-        self.counters = counters
+        self.counters = responder.counters
         self._loop = loop
-        self._table = table
-        self._udp = tuple(udp)
-        self._tcp = tuple(tcp)
+        self._listeners = tuple(listeners)
+        self._responder = responder
         self._limit = limit
         self._idle = idle
         self._connections = Connections(most)
-        self._listeners: list[asyncio.Server] = []
+        self._accepting: list[asyncio.Server] = []
         self._buffer = memoryview(bytearray(LONGEST_MESSAGE))
 
     async def start(self) -> None:
         """Begin to answer."""
-        for sock in self._udp:
-            sock.setblocking(False)
-            self._loop.add_reader(sock, self._drain, sock)
-        for sock in self._tcp:
-            self._listeners.append(await self._loop.create_server(self._connection, sock=sock))
+        for listener in self._listeners:
+            listener.udp.setblocking(False)
+            self._loop.add_reader(listener.udp, self._drain, listener)
+            accept = partial(self._connection, listener.view)
+            self._accepting.append(await self._loop.create_server(accept, sock=listener.tcp))
 
     async def close(self) -> None:
         """Answer nothing more, and close all sockets and connections; transfers are cut."""
-        for sock in self._udp:
-            self._loop.remove_reader(sock)
-            sock.close()
         for listener in self._listeners:
-            listener.close()
+            self._loop.remove_reader(listener.udp)
+            listener.udp.close()
+        for accepting in self._accepting:
+            accepting.close()
         self._connections.abort()
-        for listener in self._listeners:
-            await listener.wait_closed()
+        for accepting in self._accepting:
+            await accepting.wait_closed()
 
-    def _drain(self, sock: socket.socket) -> None:
+    def _drain(self, listener: Listener) -> None:
+        sock = listener.udp
         if self._doubtful():
             self._loop.remove_reader(sock)
-            self._loop.call_later(PAUSE, self._go_on, sock)
+            self._loop.call_later(PAUSE, self._go_on, listener)
             return
-        answers = list(self._answers(sock))
+        answers = list(self._answers(sock, listener.view))
         if self._doubtful():  # this process stood still in between
             self.counters["not_ready"] += len(answers)
             return
@@ -100,11 +103,11 @@ class DnsServer:
     def _doubtful(self) -> bool:
         return self.ready and not self.current()
 
-    def _go_on(self, sock: socket.socket) -> None:
-        if sock.fileno() >= 0:
-            self._loop.add_reader(sock, self._drain, sock)
+    def _go_on(self, listener: Listener) -> None:
+        if listener.udp.fileno() >= 0:
+            self._loop.add_reader(listener.udp, self._drain, listener)
 
-    def _answers(self, sock: socket.socket) -> Iterator[tuple[bytes, tuple[object, ...]]]:
+    def _answers(self, sock: socket.socket, view: View) -> Iterator[tuple[bytes, tuple[object, ...]]]:
         for _ in range(DRAINED):
             try:
                 size, peer = sock.recvfrom_into(self._buffer)
@@ -113,19 +116,17 @@ class DnsServer:
             except OSError:
                 continue  # an ICMP error about an earlier answer
             self.counters["udp"] += 1
-            response = self._answer_datagram(bytes(self._buffer[:size]), peer[0])
+            response = self._answer_datagram(bytes(self._buffer[:size]), peer[0], view)
             if response is not None:
                 yield response, peer
 
-    def _answer_datagram(self, query: bytes, peer: str) -> bytes | None:
+    def _answer_datagram(self, query: bytes, peer: str, view: View) -> bytes | None:
         if not self.ready:
             self.counters["not_ready"] += 1
             return None
         if self._limit and not self._permitted(peer, self._limit):
             return self._answer_limited(query)
-        response = answer(query, self._table, False)
-        self._count(response)
-        return response
+        return self._responder.datagram(query, peer, view)
 
     def _permitted(self, peer: str, limit: RateLimit) -> bool:
         prefix = prefix_of(peer)
@@ -142,24 +143,12 @@ class DnsServer:
         except OSError:  # no room, or nowhere to send it: as if the network had lost it
             self.counters["unsent"] += 1
 
-    def _count(self, response: bytes | None) -> None:
-        if response is None:
-            self.counters["dropped"] += 1
-        else:
-            self.counters[_OUTCOMES[response[3] & 15]] += 1
+    def _connection(self, view: View) -> Connection:
+        return Connection(self._loop, partial(self._answer_stream, view), self._idle, self._connections)
 
-    def _connection(self) -> Connection:
-        return Connection(self._loop, self._answer_stream, self._idle, self._connections)
-
-    def _answer_stream(self, query: bytes, peer: str) -> Iterator[bytes] | None:
+    def _answer_stream(self, view: View, query: bytes, peer: str) -> Messages | None:
         self.counters["tcp"] += 1
         if not self.ready or self._doubtful():
             self.counters["not_ready"] += 1
             return None
-        question = transfer.asked(query)
-        if question is not None:
-            self.counters["transfers"] += 1
-            return transfer.transfer(query, question, self._table, permitted=prefix_of(peer) is None)
-        response = answer(query, self._table, True)
-        self._count(response)
-        return iter(() if response is None else (response,))
+        return self._responder.stream(query, peer, view)

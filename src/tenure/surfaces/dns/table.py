@@ -102,6 +102,10 @@ class ZoneTable:
         if served is not None:
             del self.zones[served.name]
 
+    def served(self, zone: str) -> ServedZone:
+        """The zone with this id; raises KeyError if it is not here."""
+        return self._by_id[zone]
+
     def find(self, name: bytes) -> tuple[ServedZone, bytes] | None:
         """Find the zone with the longest name that `name` ends with, and the part of `name` in front of it.
 

@@ -1,114 +1,239 @@
-"""Whole zones over TCP (AXFR, RFC 5936), from one snapshot and in bounded memory."""
+"""Whole zones (AXFR, RFC 5936) and what changed in them (IXFR, RFC 1995), in bounded memory.
 
+What a transfer says is of one moment: the zone as it was when it was asked for, however long the reading takes.
+"""
+
+import asyncio
 import struct
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Final, NamedTuple
 
+from tenure.model.dnsdata import ZoneChange
+from tenure.naming import serial as serials
 from tenure.surfaces.dns import wire
-from tenure.surfaces.dns.paths import path_of
-from tenure.surfaces.dns.snapshot import Snapshot
+from tenure.surfaces.dns.connection import Cut
+from tenure.surfaces.dns.journal import Packed, Step, serial_of, stamped
+from tenure.surfaces.dns.messages import Messages
+from tenure.surfaces.dns.served import ServedZone
 from tenure.surfaces.dns.table import ZoneTable
 from tenure.surfaces.dns.wire import Query, WireError
 
-MESSAGE_SIZE: Final = 16383
-"""The longest message made: beyond it, nothing can be pointed at."""
-
 _AXFR_IN: Final = b"\x00\xfc\x00\x01"
-_COUNTS: Final = struct.Struct(">4H")
-_LENGTH: Final = struct.Struct(">H")
-_TO_QUESTION: Final = b"\xc0\x0c"
-_NAMES: Final = frozenset((b"\x00\x02", b"\x00\x05", b"\x00\x0c"))
-_FIXED: Final = 10
+_IXFR_IN: Final = b"\x00\xfb\x00\x01"
+_FIXED: Final = struct.Struct(">HHIH")
+_SOA: Final = 6
+
+Page = asyncio.Future[list[ZoneChange]]
+"""A zone's steps after a serial, in order, on their way from the store."""
+Archive = Callable[[str, int], Page]
+"""From a zone's id and a serial to the steps after it: many, or none where the store does not know them."""
 
 
-def asked(query: bytes) -> Query | None:
-    """Return the question of `query` if it asks for a whole zone; None for anything else, malformed too."""
-    if _AXFR_IN not in query or len(query) < wire.HEADER or query[2] & 0xF8:
+class Wanted(NamedTuple):
+    """What is asked for: a zone, and the serial that the asker has, None for the whole zone."""
+
+    question: Query
+    serial: int | None
+
+
+def maybe(query: bytes) -> bool:
+    """Whether a message may ask for a transfer: one that does is never said not to. Cost: 0.1 µs."""
+    return _AXFR_IN in query or _IXFR_IN in query
+
+
+def asked(query: bytes) -> Wanted | None:
+    """What `query` asks for if it is a transfer; None for anything else, malformed too."""
+    if len(query) < wire.HEADER or query[2] & 0xF8:
         return None
     try:
         question = wire.decode(query)
-    except WireError:
+        usual = question.class_ == wire.CLASS_IN and not (question.edns and question.edns.version)
+        if not usual or question.kind not in (wire.AXFR, wire.IXFR):
+            return None
+        return Wanted(question, None if question.kind == wire.AXFR else _serial_asked(query, question))
+    except (WireError, struct.error):
         return None
-    usual = question.kind == wire.AXFR and question.class_ == wire.CLASS_IN
-    return question if usual and not (question.edns and question.edns.version) else None
 
 
-def transfer(query: bytes, question: Query, table: ZoneTable, *, permitted: bool) -> Iterator[bytes]:
-    """Yield the messages that answer `query`, each without TCP's length.
+def _serial_asked(query: bytes, question: Query) -> int:
+    """The serial in the SOA that the asker has. Source: RFC 1995 section 3."""
+    if query[6:10] != b"\x00\x00\x00\x01":
+        raise WireError("not one SOA")
+    at = wire.end_of_name(query, question.end, pointers=True)
+    kind, _, _, length = _FIXED.unpack_from(query, at)
+    end = at + _FIXED.size + length
+    if kind != _SOA or length < 22:
+        raise WireError("not a SOA")
+    return int.from_bytes(query[end - 20 : end - 16])
 
-    The zone is that of the call, however long the reading takes: the SOA comes
-    first and last, and between them every record once, many in a message, owners and
-    targets compressed.
+
+def transfer(
+    query: bytes, wanted: Wanted, table: ZoneTable, *, permitted: bool, archive: Archive | None = None
+) -> Iterator[bytes | Page]:
+    """Yield the messages that answer `query` over TCP, each without TCP's length.
+
+    A whole zone is its SOA, every record once, and the SOA again. What changed is told step by step, from memory or,
+    where that does not go back so far, from the store; where neither knows the way, it is the whole zone again.
+    Whoever has this serial or a later one gets the SOA alone.
 
     Args:
-        question: What `asked` made of `query`.
+        wanted: What `asked` made of `query`.
         permitted: Whether this peer may have zones; if not, one REFUSED.
+        archive: Older steps; None has none.
 
     Returns:
-        One message at least: NOTAUTH alone if the name asked is not that of a zone served here.
+        Messages, one at least, and between them futures: go on when they are done. NOTAUTH alone if the
+        name asked is not that of a zone served here.
 
-    Cost: about 1 µs a record; memory as for a snapshot, and one message.
+    Raises:
+        Cut: While being read: the rest cannot be had, and the connection has to be closed.
+
+    Cost: about 1 µs a record; memory as for a snapshot, a page of steps, and one message.
     """
-    served = table.zones.get(question.name)
-    if not permitted or served is None:
-        rcode = wire.NOTAUTH if permitted else wire.REFUSED
-        return iter((wire.reply(query, rcode, question.end, question.edns),))
-    if served.closed:
-        return iter((wire.reply(query, wire.SERVFAIL, question.end, question.edns),))
-    return _messages(query, question, served.snapshot())
+    if not permitted:
+        return _refusal(query, wanted.question, wire.REFUSED)
+    served = table.zones.get(wanted.question.name)
+    rcode = _reason(served)
+    if served is None or rcode:
+        return _refusal(query, wanted.question, rcode)
+    if wanted.serial is None:
+        return _whole(query, wanted.question, served)
+    if _current(served, wanted.serial):
+        return iter((_alone(query, wanted.question, served),))
+    steps = served.journal.since(wanted.serial)
+    if steps is not None:
+        return _stream(query, wanted.question, _told(served.soa, steps))
+    if archive is None or serials.later(served.zone.floor, wanted.serial):
+        return _whole(query, wanted.question, served)
+    return _older(query, wanted, table, archive)
 
 
-def _messages(query: bytes, question: Query, snapshot: Snapshot) -> Iterator[bytes]:
-    message = _Message(query, question)
-    for path, packed in _soa_around(snapshot):
-        if not message.add(path, packed):
-            yield message.whole()
-            message = _Message(query, question)
-            message.add(path, packed)
-    yield message.whole()
+def datagram(query: bytes, wanted: Wanted, table: ZoneTable, *, permitted: bool, room: int) -> bytes:
+    """The one message that answers `query` over UDP: what changed if it fits into `room`, else the SOA alone.
+
+    Whoever sees a later serial there comes again over TCP. Source: RFC 1995 section 2.
+    """
+    served = table.zones.get(wanted.question.name)
+    rcode = _reason(served) if permitted else wire.REFUSED
+    if wanted.serial is None:
+        rcode = wire.FORMERR
+    if served is None or rcode or wanted.serial is None:
+        return next(_refusal(query, wanted.question, rcode))
+    alone = _alone(query, wanted.question, served)
+    steps = None if _current(served, wanted.serial) else served.journal.since(wanted.serial)
+    if steps is None or len(steps) > room:
+        return alone
+    messages = Messages(query, wanted.question, room)
+    longer = next(messages.write(_told(served.soa, steps)), None) is not None
+    whole = messages.whole()
+    return alone if longer or len(whole) > room else whole
 
 
-def _soa_around(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
-    yield b"", snapshot.soa
-    yield from snapshot
-    yield b"", snapshot.soa
+def _reason(served: ServedZone | None) -> int:
+    if served is None:
+        return wire.NOTAUTH
+    return wire.SERVFAIL if served.closed else wire.NOERROR
 
 
-class _Message:
-    """One message in the making. The question is repeated in each, as what owners point to."""
+def _refusal(query: bytes, question: Query, rcode: int) -> Iterator[bytes]:
+    return iter((wire.reply(query, rcode, question.end, question.edns),))
 
-    def __init__(self, query: bytes, question: Query) -> None:
-        self._start = query[:2] + bytes((0x84 | query[2] & 1, 0))
-        self._opt = wire.opt(question.edns)
-        self._parts = [query[wire.HEADER : question.end]]
-        self._size = question.end
-        self._count = 0
-        self._domains = {question.name: _TO_QUESTION}
 
-    def add(self, path: bytes, packed: bytes) -> bool:
-        """Add a record, unless there is no room for it; a message always has room for its first one."""
-        owner = path_of(path) + _TO_QUESTION
-        record = owner + (self._compressed(packed, len(owner)) if packed[:2] in _NAMES else packed)
-        if self._count and self._size + len(record) + len(self._opt) > MESSAGE_SIZE:
-            return False
-        self._parts.append(record)
-        self._size += len(record)
-        self._count += 1
-        return True
+def _current(served: ServedZone, serial: int) -> bool:
+    return serial == served.serial or serials.later(serial, served.serial)
 
-    def whole(self) -> bytes:
-        """Return the message."""
-        counts = _COUNTS.pack(1, self._count, 0, 1 if self._opt else 0)
-        return b"".join((self._start, counts, *self._parts, self._opt))
 
-    def _compressed(self, packed: bytes, owner: int) -> bytes:
-        """The record with its target's domain as a pointer, if this message has named that domain."""
-        label = _FIXED + 1 + packed[_FIXED]
-        domain = packed[label:]
-        pointer = self._domains.get(domain)
-        if pointer is None:
-            if len(domain) > 1 and self._size + owner + label < MESSAGE_SIZE - wire.LONGEST_NAME:
-                self._domains[domain] = _LENGTH.pack(0xC000 | self._size + owner + label)
-            return packed
-        short = packed[_FIXED:label] + pointer
-        return packed[: _FIXED - 2] + _LENGTH.pack(len(short)) + short
+def _whole(query: bytes, question: Query, served: ServedZone) -> Iterator[bytes]:
+    snapshot = served.snapshot()
+    around = [(b"", snapshot.soa)]
+    return _stream(query, question, chain(around, snapshot, around))
+
+
+def _told(soa: bytes, steps: Iterable[Step]) -> Iterator[Packed]:
+    yield b"", soa
+    for step in steps:
+        yield from _of(step)
+    yield b"", soa
+
+
+def _of(step: Step) -> Iterator[Packed]:
+    yield b"", step.before
+    yield from step.removed
+    yield b"", step.after
+    yield from step.added
+
+
+def _alone(query: bytes, question: Query, served: ServedZone) -> bytes:
+    return next(_stream(query, question, [(b"", served.soa)]))
+
+
+def _stream(query: bytes, question: Query, records: Iterable[Packed]) -> Iterator[bytes]:
+    messages = Messages(query, question)
+    yield from messages.write(records)
+    yield messages.whole()
+
+
+def _older(query: bytes, wanted: Wanted, table: ZoneTable, archive: Archive) -> Iterator[bytes | Page]:
+    """From the store, page by page, up to the serial that is served now."""
+    served = table.zones[wanted.question.name]
+    way = _Way(served, wanted.serial or 0)
+    page = archive(served.zone.id, way.serial)
+    yield page
+    steps = way.steps(_read(page))
+    if steps is None:
+        yield from transfer(query, Wanted(wanted.question, None), table, permitted=True)
+        return
+    messages = Messages(query, wanted.question)
+    yield from messages.write([(b"", way.end)])
+    yield from messages.write(chain.from_iterable(map(_of, steps)))
+    while not way.ended:
+        page = archive(served.zone.id, way.serial)
+        yield page
+        steps = way.steps(_read(page))
+        if steps is None:
+            raise Cut
+        yield from messages.write(chain.from_iterable(map(_of, steps)))
+    yield from messages.write([(b"", way.end)])
+    yield messages.whole()
+
+
+class _Way:
+    """Steps of the store on their way from a serial to the one that is served at the beginning.
+
+    Attributes:
+        serial: How far it goes.
+        end: The SOA where it ends.
+    """
+
+    def __init__(self, served: ServedZone, serial: int) -> None:
+        self.serial = serial
+        self.end = served.soa
+        self._served = served
+
+    @property
+    def ended(self) -> bool:
+        return self.serial == serial_of(self.end)
+
+    def steps(self, changes: list[ZoneChange]) -> list[Step] | None:
+        """The next ones as a journal has them; None if these do not lead on."""
+        found = []
+        for change in changes:
+            if self.ended:
+                break
+            whole = not change.removed and not change.added
+            if whole or change.serial != serials.step(self.serial):
+                return None
+            found.append(self._step(change))
+            self.serial = change.serial
+        return found or None
+
+    def _step(self, change: ZoneChange) -> Step:
+        before, after = stamped(self.end, self.serial), stamped(self.end, change.serial)
+        pathed = self._served.pathed
+        return Step(before, tuple(map(pathed, change.removed)), after, tuple(map(pathed, change.added)))
+
+
+def _read(page: Page) -> list[ZoneChange]:
+    """What came; nothing where the store was away."""
+    return [] if page.cancelled() or page.exception() is not None else page.result()
