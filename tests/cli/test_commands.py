@@ -41,6 +41,13 @@ BODIES = {
     ("tenure", "allocate"): ("/v1/claims", "post"),
     ("tenure", "renumber"): ("/v1/subnets/{subnet}/renumber", "post"),
     ("tenure", "token", "create"): ("/v1/tokens", "post"),
+    ("tenure", "zone", "create"): ("/v1/zones", "post"),
+    ("tenure", "zone", "set"): ("/v1/zones/{zone}", "patch"),
+    ("tenure", "record", "create"): ("/v1/zones/{zone}/records", "post"),
+    ("tenure", "record", "set"): ("/v1/zones/{zone}/records/{record}", "patch"),
+    ("tenure", "tsig-key", "create"): ("/v1/tsig-keys", "post"),
+    ("tenure", "secondary", "create"): ("/v1/secondaries", "post"),
+    ("tenure", "secondary", "set"): ("/v1/secondaries/{secondary}", "patch"),
 }
 
 

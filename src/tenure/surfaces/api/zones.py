@@ -135,6 +135,13 @@ async def _show(backing: Backing, zones: list[Zone]) -> list[Zone]:
     return [msgspec.structs.replace(each, vrf=backing.names.vrfs.get(each.vrf, each.vrf)) for each in zones]
 
 
+async def _stamped(asked: Asked, zone: Zone) -> Zone:
+    """A zone that a change answered, with the serial that it got when that was recorded."""
+    recorded = (await asked.backing.read(asked.backing.committed.reads.zone, zone.id)).value or zone
+    (shown,) = await _show(asked.backing, [zone])
+    return msgspec.structs.replace(shown, serial=recorded.serial, floor=recorded.floor)
+
+
 @NOUN.operation(
     "POST",
     "/v1/zones",
@@ -150,7 +157,7 @@ async def _show(backing: Backing, zones: list[Zone]) -> list[Zone]:
 async def create(asked: Asked) -> Response:
     """Make a zone that stays. Networks and subnets make theirs by themselves."""
     reply = await asked.submit(use_of(asked.body))
-    (zone,) = await _show(asked.backing, [made(reply.answer, "zone")])
+    zone = await _stamped(asked, made(reply.answer, "zone"))
     where = f"/v1/zones/{zone.id}"
     return answer(zone, 201, revision=zone.revision, location=where, replayed=reply.replayed)
 
@@ -203,7 +210,7 @@ async def show(asked: Asked) -> Response:
 async def change(asked: Asked) -> Response:
     """Change its TTLs, name servers or name template, or whether it stays. Whoever follows it takes it whole."""
     reply = await asked.submit(ChangeZone(zone=await target(asked), changes=asked.body.changes()))
-    (zone,) = await _show(asked.backing, [made(reply.answer, "zone")])
+    zone = await _stamped(asked, made(reply.answer, "zone"))
     return answer(zone, revision=zone.revision)
 
 
