@@ -123,6 +123,7 @@ class Reading:
         due = [a for a in self.allocations if a.named_at is not None and a.named_at <= self.now]
         facts.naming = self._first("allocations", due, lambda a: (a.named_at, a.id), want.naming)
         self._renumbering()
+        self._alike()
         self._all_claims(lambda c: c.id in {a.claim for a in facts.allocations.values()})
 
     def _renumbering(self) -> None:
@@ -175,6 +176,19 @@ class Reading:
         ports = (i for i in known if {i.mac, i.machine, facts.machines[i.machine].name} & named)
         return {(MACHINES, home_handle(port.id)) for port in ports}
 
+    def _called(self, vrf: str, domain: str) -> list[Any]:
+        """Who has a name in a domain."""
+        networks = {n.id for n in self.rows.all("networks") if (n.vrf, n.domain) == (vrf, domain)}
+        subnets = {s.id for s in self.rows.all("subnets") if s.network in networks}
+        return [a for a in self.allocations if a.hostname is not None and a.subnet in subnets]
+
+    def _alike(self) -> None:
+        for vrf, domain, before, after in self.want.alike:
+            called = self._called(vrf, domain)
+            self._put(
+                "allocations", (a for a in called if a.hostname.startswith(before) and a.hostname.endswith(after))
+            )
+
     def _holders(self) -> None:
         for kind, id_, first, last in self.want.holders:
             labels = []
@@ -187,6 +201,9 @@ class Reading:
             elif kind == "location":
                 labels = ["claim " + c.handle for c in self.claims if c.host == id_]
                 labels += ["machine " + m.name for m in self.rows.all("machines") if m.location == id_]
+            elif kind == "below":
+                called = self._called(id_, first)
+                labels = [f"{a.hostname}.{first}" for a in called if f".{a.hostname}".endswith("." + last)]
             self.facts.holders[kind, id_, first, last] = (labels[:20], len(labels))
 
 

@@ -16,7 +16,7 @@ from tenure.engine.state import State
 _VALUES = (
     "vrfs", "locations", "networks", "ranges", "zones", "names", "relays", "records", "tsig_keys", "secondaries",
 )  # fmt: skip
-_COUNTS = ("claims_of", "claims_at", "waiting", "families")
+_COUNTS = ("under", "claims_of", "claims_at", "waiting", "families")
 _ROWS = ("claims", "allocations", "interfaces", "machines", "tokens")
 _IDS = ("handles", "addresses", "macs", "machine_names", "token_names", "observations")
 _GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed", "standing", "behind")
@@ -26,6 +26,7 @@ def fingerprint(state: State) -> dict[str, Any]:
     """All that a state says. Rests that are over must have ended (`State.advance`)."""
     said: dict[str, Any] = {name: dict(getattr(state, name)) for name in _VALUES}
     said["made"] = {zone: {owner: dict(rows) for owner, rows in made.items()} for zone, made in state.made.items()}
+    said["aimed"] = {target: set(ids) for target, ids in state.aimed.items()}
     said.update({name: _without(getattr(state, name), 0) for name in _COUNTS})
     said["strays"] = set(state.strays)
     said["strangers"] = set(state.strangers)

@@ -17,7 +17,7 @@ from tenure.model.holding import Allocation, Attachment, Claim
 from tenure.model.policy import RecordType
 from tenure.naming.authority import own_server, servers_of
 from tenure.naming.hostnames import fqdn
-from tenure.naming.reverse import classless_zone, pointer_name, pointer_owner
+from tenure.naming.reverse import owner_number, pointer_owner
 from tenure.naming.templates import Template, parse_template, readings
 from tenure.net.addresses import number_of, text_of, version_of
 
@@ -212,13 +212,25 @@ def zone_around(state: State, vrf: str, owner: str) -> Zone | None:
 
 
 def pointer_zone(state: State, vrf: str, version: int, number: int) -> Zone | None:
-    """The zone that an address's pointer is in: the innermost classless one, else the innermost there is."""
-    if version == 4:
-        for length in range(32, 24, -1):
-            found = state.zone_named(vrf, classless_zone(number, length))
-            if found is not None:
-                return found
-    return zone_around(state, vrf, pointer_name(version, number))
+    """The zone that an address's pointer is in: the innermost that lies around it."""
+    found = state.reverse_zones.innermost(vrf, version, number)
+    return None if found is None else state.zones[found]
+
+
+def has_pointer(state: State, zone: Zone, allocation: Allocation) -> bool:
+    """Whether the pointer of a named address is in this zone."""
+    if state.subnets[allocation.subnet].subnet.reverse == "off":
+        return False
+    found = pointer_zone(state, allocation.vrf, version_of(allocation.ip), number_of(allocation.ip))
+    return found is not None and found.id == zone.id
+
+
+def full_name(state: State, allocation: Allocation) -> str | None:
+    """The absolute name of an open allocation, or None."""
+    network = state.networks[state.subnets[allocation.subnet].subnet.network]
+    if allocation.hostname is None or network.domain is None or allocation.until is not None:
+        return None
+    return fqdn(allocation.hostname, network.domain)
 
 
 def cut_above(state: State, zone: Zone, owner: str) -> str | None:
@@ -240,6 +252,8 @@ def own_names(state: State, zone: Zone) -> tuple[str, ...]:
 def _against_records(state: State, network: Network, name: str, place: Place) -> Conflict | None:
     zone = zone_around(state, network.vrf, name)
     if zone is not None:
+        if zone.name != network.domain:
+            return Conflict(f"{name} is in zone {zone.name}, which is not this network's", name=name, pointer=POINTER)
         if name in own_names(state, zone):
             return Conflict(f"{name} is this server's own name in zone {zone.name}", name=name, pointer=POINTER)
         found = barring(state, zone, name, tuple(_ADDRESSES[version] for version in place.versions))
@@ -281,7 +295,7 @@ def _by(record: ZoneRecord, owner: str, said: str) -> Conflict:
 
 
 def automatic(draft: Draft, zone: Zone, owner: str) -> Iterator[tuple[int, Allocation]]:
-    """What allocations mean at a name of a zone: the type's number, and the allocation; shelved ones too.
+    """What allocations say at a name of a zone: the type's number, and the allocation; shelved ones too.
 
     The names relative to each domain around it, and the address that it points from, must have been wanted.
     """
@@ -290,6 +304,10 @@ def automatic(draft: Draft, zone: Zone, owner: str) -> Iterator[tuple[int, Alloc
             network = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
             if (network.vrf, network.domain) == (zone.vrf, domain):
                 yield TYPES[_ADDRESSES[version_of(allocation.ip)]], allocation
+    found = owner_number(zone.name, owner)
+    pointed = None if found is None else draft.facts.addresses[zone.vrf, text_of(*found)]
+    if pointed is not None and full_name(draft.state, pointed) and has_pointer(draft.state, zone, pointed):
+        yield TYPES["PTR"], pointed
 
 
 def relative_names(state: State, zone: Zone, owner: str) -> Iterator[tuple[str, str]]:

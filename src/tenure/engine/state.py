@@ -141,6 +141,7 @@ class State:
     Attributes:
         vrfs, locations, networks, ranges, zones: Values by id. subnets: `Space` by id.
         records: What people made, by id; `made` the same by zone, owner and id. tsig_keys, secondaries: By id.
+        under: How many of them a zone has below a name. aimed: Ids of MX, NS and SRV records by the name they lead to.
         children: Location ids below a location (`None`: the top). of_network: Subnet ids of a network.
         families: How many subnets of each version a network has. rooms: Those with an address available.
         claims_of, claims_at: Open claims of a network, and at a location.
@@ -162,6 +163,8 @@ class State:
         self.zones: dict[str, Zone] = {}
         self.records: dict[str, ZoneRecord] = {}
         self.made: dict[str, dict[str, dict[str, ZoneRecord]]] = {}
+        self.under: Counter[tuple[str, str]] = Counter()
+        self.aimed: dict[str, dict[str, None]] = {}
         self.tsig_keys: dict[str, TsigKey] = {}
         self.secondaries: dict[str, Secondary] = {}
         self._things: dict[str, dict[str, Any]] = {

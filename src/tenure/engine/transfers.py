@@ -11,7 +11,7 @@ from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.answers import Made, Nothing
-from tenure.model.dnsdata import CATALOG, Secondary, TsigKey, Zone
+from tenure.model.dnsdata import Secondary, TsigKey
 from tenure.model.uses import (
     ChangeSecondary,
     CreateSecondary,
@@ -63,7 +63,7 @@ def delete_tsig_key(use: DeleteTsigKey, draft: Draft) -> Nothing:
 
 
 def create_secondary(use: CreateSecondary, draft: Draft) -> Made:
-    """Let a server replicate a vrf's zones; with the first one comes the vrf's catalog zone.
+    """Let a server replicate a vrf's zones.
 
     Raises:
         InvalidValue, NotFound: A field is malformed, or there is no such vrf or key.
@@ -75,8 +75,6 @@ def create_secondary(use: CreateSecondary, draft: Draft) -> Made:
     _room(draft.state.secondaries, "secondaries")
     _sound(draft.state, secondary)
     draft.record(e.SecondaryCreated(secondary=secondary))
-    if draft.state.zone_named(vrf, CATALOG) is None:
-        draft.record(e.ZoneCreated(zone=Zone(id=next(draft.moment.ids), vrf=vrf, name=CATALOG)))
     return Made(secondary=secondary)
 
 
@@ -96,13 +94,10 @@ def change_secondary(use: ChangeSecondary, draft: Draft) -> Made:
 
 
 def delete_secondary(use: DeleteSecondary, draft: Draft) -> Nothing:
-    """A server replicates no longer; with the last one of a vrf goes its catalog zone."""
+    """A server replicates no longer."""
     secondary = find_secondary(draft.state, use.secondary)
     resolve.matching(secondary.revision, draft.asked.if_match)
     draft.record(e.SecondaryDeleted(secondary=secondary))
-    catalog = draft.state.zone_named(secondary.vrf, CATALOG)
-    if catalog is not None and not any(s.vrf == secondary.vrf for s in draft.state.secondaries.values()):
-        draft.record(e.ZoneDeleted(zone=catalog))
     return Nothing()
 
 

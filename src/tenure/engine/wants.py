@@ -18,6 +18,7 @@ from tenure.engine.resolve import relative_name
 from tenure.engine.space import Space
 from tenure.engine.state import State
 from tenure.engine.stretches import covered, holders_key, left_out, whole
+from tenure.engine.zone_wants import ZONED, alike
 from tenure.errors import InvalidValue
 from tenure.model import uses as u
 from tenure.model.holding import ClaimRequest
@@ -213,10 +214,14 @@ def _create_subnet(found: Wanted, use: u.CreateSubnet, state: State) -> None:
     network = state.find("network", use.network)
     if network is not None:
         _around(found, state, state.networks[network].vrf, use.cidr)
+        alike(found, state, state.networks[network], use.fields.get("name_template"))
 
 
 def _change_subnet(found: Wanted, use: u.ChangeSubnet, state: State) -> None:
     subnet, cidr = state.find("subnet", use.subnet), use.changes.get("cidr")
+    if subnet is not None and use.changes.keys() & {"cidr", "name_template"}:
+        was = state.subnets[subnet].subnet
+        alike(found, state, state.networks[was.network], use.changes.get("name_template", was.name_template))
     if subnet is not None and use.changes.get("locations"):
         found.spread.add(subnet)
     if subnet is None or not isinstance(cidr, str):
@@ -227,6 +232,17 @@ def _change_subnet(found: Wanted, use: u.ChangeSubnet, state: State) -> None:
         _between(found, space, left_out(space, prefix))
         inside = state.crossing(space.subnet.vrf, prefix.version, int(prefix.network_address), prefix.prefixlen)
         _between(found, space, ((other.first, other.last) for other in inside if other is not space))
+
+
+def _delete_subnet(found: Wanted, use: u.DeleteSubnet, state: State) -> None:
+    """Who holds its addresses; and who is called as they will be by the subnet around them."""
+    _holders("subnet", "subnet")(found, use, state)
+    subnet = state.find("subnet", use.subnet)
+    if subnet is not None:
+        space = state.subnets[subnet]
+        for other in state.crossing(space.subnet.vrf, space.version, space.first, space.prefix_length):
+            if other is not space and other.prefix_length < space.prefix_length:
+                alike(found, state, state.networks[other.subnet.network], other.subnet.name_template)
 
 
 def _around(found: Wanted, state: State, vrf: str, cidr: str) -> Prefix | None:
@@ -365,7 +381,7 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.SeeMachine: _machine,
     u.DeleteNetwork: _holders("network", "network"),
     u.DeleteLocation: _holders("location", "location"),
-    u.DeleteSubnet: _holders("subnet", "subnet"),
+    u.DeleteSubnet: _delete_subnet,
     u.ChangeSubnet: _change_subnet,
     u.CreateSubnet: _create_subnet,
     u.CreateRange: _create_range,
@@ -384,4 +400,5 @@ _WANTS: dict[type, Callable[[Wanted, Any, State], None]] = {
     u.Tend: _tend,
     u.CreateToken: _create_token,
     u.RevokeToken: _revoke_token,
+    **ZONED,
 }

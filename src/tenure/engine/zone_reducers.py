@@ -1,15 +1,18 @@
 """What events about records that people made, keys and secondaries make of the state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tenure.model import events as e
-from tenure.model.dnsdata import ZoneRecord
+from tenure.model.dnsdata import TYPES, ZoneRecord
+from tenure.naming.rdata import targets
 
 if TYPE_CHECKING:
     from tenure.engine.state import State
 
 Undo = Callable[[], object]
+
+_AIMED = ("MX", "NS", "SRV")
 
 
 def _record_put(state: "State", event: e.RecordCreated | e.RecordChanged) -> Undo:
@@ -31,8 +34,15 @@ def _record_dropped(state: "State", event: e.RecordDeleted) -> Undo:
 
 
 def _put(state: "State", record: ZoneRecord) -> None:
+    known = state.records.get(record.id)
+    if known is not None:
+        _drop(state, known)
     state.records[record.id] = record
     state.made.setdefault(record.zone, {}).setdefault(record.owner, {})[record.id] = record
+    for above in _above(record.owner):
+        state.under[record.zone, above] += 1
+    for target in _targets(record):
+        state.aimed.setdefault(target, {})[record.id] = None
 
 
 def _drop(state: "State", record: ZoneRecord) -> None:
@@ -43,6 +53,23 @@ def _drop(state: "State", record: ZoneRecord) -> None:
         del owners[record.owner]
     if not owners:
         del state.made[record.zone]
+    for above in _above(record.owner):
+        state.under[record.zone, above] -= 1
+        if not state.under[record.zone, above]:
+            del state.under[record.zone, above]
+    for target in _targets(record):
+        del state.aimed[target][record.id]
+        if not state.aimed[target]:
+            del state.aimed[target]
+
+
+def _above(owner: str) -> Iterator[str]:
+    while owner := owner.partition(".")[2]:
+        yield owner
+
+
+def _targets(record: ZoneRecord) -> tuple[str, ...]:
+    return targets(TYPES[record.type], record.rdata) if record.type in _AIMED else ()
 
 
 def _keep(things: str, field: str) -> "Callable[[State, Any], Undo]":

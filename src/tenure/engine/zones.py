@@ -7,7 +7,7 @@ import msgspec
 from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.inventory import changed, converted, vacant
-from tenure.engine.names import zone_around
+from tenure.engine.names import automatic, unlike_others, zone_around
 from tenure.engine.naming_fields import name_template, server_names
 from tenure.engine.pointing import wanting
 from tenure.engine.state import State
@@ -16,9 +16,9 @@ from tenure.model import events as e
 from tenure.model.answers import Made, Nothing
 from tenure.model.dnsdata import CATALOG, Zone
 from tenure.model.uses import ChangeZone, CreateZone, DeleteZone
-from tenure.naming.authority import CONTACT
+from tenure.naming.authority import CONTACT, own_server
 from tenure.naming.hostnames import LONGEST_NAME, parse_name
-from tenure.naming.reverse import zone_span
+from tenure.naming.reverse import classless_span, pointer_name, zone_span
 
 LONGEST_TTL: Final = 2**31 - 1
 LONGEST_ZONE: Final = LONGEST_NAME - len(CONTACT) - 1
@@ -74,6 +74,7 @@ def create_zone(use: CreateZone, draft: Draft) -> Made:
     zone = _sound(draft, zone)
     unshadowed(draft.state, vrf, name)
     draft.record(e.ZoneCreated(zone=zone))
+    unlike_others(draft, vrf, name)
     return Made(zone=zone)
 
 
@@ -95,6 +96,7 @@ def change_zone(use: ChangeZone, draft: Draft) -> Made:
     if msgspec.structs.replace(zone, revision=old.revision) == old:
         return Made(zone=old)
     draft.record(e.ZoneReshaped(zone=zone))
+    unlike_others(draft, zone.vrf, zone.name)
     return Made(zone=zone)
 
 
@@ -135,9 +137,9 @@ def unshadowed(state: State, vrf: str, name: str) -> None:
     around = zone_around(state, vrf, name)
     if around is None or around.id not in state.made:
         return
-    span, below = zone_span(name) if name[0].isdigit() and "-" in name.partition(".")[0] else None, "." + name
-    pointed = set() if span is None else {f"{n & 255}.{around.name}" for n in range(span[1], span[2] + 1)}
-    hidden = [o for o in state.made[around.id] if o == name or o.endswith(below) or o in pointed]
+    span = classless_span(name)
+    pointed = set() if span is None else {pointer_name(4, number) for number in range(span[0], span[1] + 1)}
+    hidden = [o for o in state.made[around.id] if o == name or o.endswith("." + name) or o in pointed]
     if hidden:
         raise Conflict(
             f"zone {around.name} has records at or below {name}, which that zone would hide: delete them first",
@@ -192,4 +194,25 @@ def _sound(draft: Draft, zone: Zone) -> Zone:
         raise InvalidValue(
             "a reverse zone has no template: its names come from the forward one", pointer="/name_template"
         )
-    return msgspec.structs.replace(zone, name_servers=server_names(zone.name_servers), name_template=template)
+    zone = msgspec.structs.replace(zone, name_servers=server_names(zone.name_servers), name_template=template)
+    _reached(draft, zone)
+    return zone
+
+
+def _reached(draft: Draft, zone: Zone) -> None:
+    """Refuse name servers in the zone itself that have no address there, but for this server's own name."""
+    made = draft.state.made.get(zone.id, {})
+    for at, server in enumerate(zone.name_servers):
+        if server == own_server(zone.name) or not server.endswith("." + zone.name):
+            continue
+        inner = zone_around(draft.state, zone.vrf, server)
+        if inner is not None and inner.id != zone.id and inner.name.endswith("." + zone.name):
+            continue  # that zone has its addresses
+        said = (record.type for record in made.get(server, {}).values())
+        held = zone.id in draft.state.zones and any(a.hostname for _, a in automatic(draft, zone, server))
+        if not held and not {"A", "AAAA"}.intersection(said):
+            raise Conflict(
+                f"{server} is in the zone and has no address there: make its A or AAAA record first",
+                name=server,
+                pointer=f"/name_servers/{at}",
+            )

@@ -1,0 +1,206 @@
+"""What may be beside what in a zone: one record that a person makes, the others, and what allocations say there."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tenure.engine import names
+from tenure.engine.draft import Draft
+from tenure.engine.state import State
+from tenure.errors import Conflict
+from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
+from tenure.naming import rdata
+from tenure.naming.records import AAAA, A
+from tenure.naming.reverse import classless_span, parse_pointer
+
+MOST_AT_OWNER: Final = 1000
+LONGEST_CHAIN: Final = 16
+_ADDRESS_TYPES: Final = ("A", "AAAA")
+_SERVERS: Final = ("MX", "NS", "SRV")
+
+
+def fitting(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
+    """Refuse a record that cannot be beside what is there; dynamic leases lose names that are in its way.
+
+    Raises:
+        Conflict: It is there already, or 1,000 of its name are; its name is in a zone inside this one, or delegated;
+            an alias would not be alone, lead in a circle, or be what a server is called; one name's records of one
+            type would not have one TTL; a server in what it delegates has no address. Facts say what is in the way.
+    """
+    state = draft.state
+    _in_zone(state, zone, record)
+    there = state.made.get(zone.id, {}).get(record.owner, {}).values()
+    _among(record, [other for other in there if other.id != record.id])
+    _at_cuts(draft, zone, record)
+    _unlike_allocations(draft, zone, record)
+    if record.type == "CNAME":
+        _leads_on(state, zone, record)
+        _no_server(state, zone, record)
+    if record.type in _SERVERS:
+        _serving(state, zone, record)
+
+
+def needed_for(state: State, zone: Zone, record: ZoneRecord) -> list[str]:
+    """Who needs the address of a server that a record is, where it is the last: the zone, or what it delegates."""
+    there = state.made.get(zone.id, {}).get(record.owner, {}).values()
+    if record.type not in _ADDRESS_TYPES or any(o.type in _ADDRESS_TYPES and o.id != record.id for o in there):
+        return []
+    holders = [f"zone {zone.name}"] if record.owner in zone.name_servers else []
+    aimed = (state.records[id_] for id_ in state.aimed.get(record.owner, ()))
+    glued = (other for other in aimed if other.type == "NS" and other.zone == zone.id)
+    return holders + [f"record {o.owner} NS" for o in glued if is_at_or_below(record.owner, o.owner)]
+
+
+def is_at_or_below(name: str, above: str) -> bool:
+    """Whether a name is another, or below it."""
+    return name == above or name.endswith("." + above)
+
+
+def _in_zone(state: State, zone: Zone, record: ZoneRecord) -> None:
+    inner = names.zone_around(state, zone.vrf, record.owner)
+    if inner is not None and inner.id != zone.id:
+        said = f"{record.owner} is in zone {inner.name}, which is inside {zone.name}: make the record there"
+        raise Conflict(said, zone=inner.id, pointer="/name")
+    number = parse_pointer(record.owner)
+    if number is not None and classless_span(zone.name) is None:
+        inner = names.pointer_zone(state, zone.vrf, *number)
+        if inner is not None and inner.id != zone.id:
+            said = f"{record.owner} is an alias into zone {inner.name}: make the record there"
+            raise Conflict(said, zone=inner.id, pointer="/name")
+
+
+def _among(record: ZoneRecord, others: list[ZoneRecord]) -> None:
+    """Beside the other records of its name that people made."""
+    for other in others:
+        if (other.type, other.rdata) == (record.type, record.rdata):
+            raise _in_the_way(other, f"there is this record already: {other.id}", "/data")
+        if "CNAME" in (other.type, record.type):
+            what = "an alias" if other.type == "CNAME" else f"{other.type} records"
+            raise _in_the_way(other, f"{record.owner} has {what}, and an alias is alone at its name", "/type")
+        if other.type == record.type and other.ttl != record.ttl:
+            ttl = "the zone's TTL" if other.ttl is None else f"a TTL of {other.ttl}"
+            said = f"the {record.type} records of {record.owner} have {ttl}; those of one type have one"
+            raise _in_the_way(other, said, "/ttl")
+    if len(others) >= MOST_AT_OWNER:
+        raise Conflict(f"{record.owner} has {MOST_AT_OWNER} records, the most of one name", pointer="/name")
+
+
+def _in_the_way(other: ZoneRecord, said: str, pointer: str) -> Conflict:
+    return Conflict(said, record=other.id, pointer=pointer)
+
+
+# Delegation
+
+
+def _at_cuts(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
+    cut = names.cut_above(draft.state, zone, record.owner)
+    address = record.type in _ADDRESS_TYPES
+    if cut is not None and not address and (cut != record.owner or record.type != "NS"):
+        said = f"{cut} is delegated: only its NS records, and addresses of its servers, can be there"
+        raise Conflict(said, name=cut, pointer="/name")
+    if record.type == "NS" and cut is None:
+        _clear_for_cut(draft, zone, record)
+
+
+def _clear_for_cut(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
+    """Refuse to delegate a name at or below which there is more than addresses."""
+    state, cut = draft.state, record.owner
+    made = state.made.get(zone.id, {})
+    owners: Iterable[str] = made if state.under[zone.id, cut] else [cut] if cut in made else []
+    below = [owner for owner in owners if is_at_or_below(owner, cut)]
+    holders = [f"{o} {r.type}" for o in below for r in made[o].values() if r.type not in _ADDRESS_TYPES]
+    zones = (each for each in state.zones.values() if each.vrf == zone.vrf)
+    holders += [f"zone {each.name}" for each in zones if each.name.endswith("." + cut)]
+    held, count = _held_below(draft, zone, cut)
+    if holders or count:
+        shown = (holders + held)[:20]
+        said = f"{cut} cannot be delegated: at or below it are {', '.join(shown)}"
+        raise Conflict(said, name=cut, holders=shown, count=len(holders) + count, pointer="/name")
+
+
+def _held_below(draft: Draft, zone: Zone, cut: str) -> tuple[list[str], int]:
+    """Names of allocations at or below a cut: those that were read, and those that this batch gives."""
+    labels: dict[str, None] = {}
+    unseen = 0
+    for hostname, domain in names.relative_names(draft.state, zone, cut):
+        found, count = draft.facts.holders.get(("below", zone.vrf, domain, hostname), ([], 0))
+        labels.update(dict.fromkeys(found))
+        unseen += count - len(found)
+    for table, key in draft.facts.net:
+        row = draft.facts.allocations.get(key[0]) if table == "allocations" else None
+        called = None if row is None or row.vrf != zone.vrf else names.full_name(draft.state, row)
+        if called is not None and is_at_or_below(called, cut):
+            labels[called] = None
+    for _, allocation in names.automatic(draft, zone, cut):
+        labels[f"{names.full_name(draft.state, allocation)}"] = None
+    return list(labels), len(labels) + unseen
+
+
+# Allocations
+
+
+def _unlike_allocations(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
+    """Beside what allocations say at its name: never an alias; and of one type with one TTL, the zone's."""
+    own = record.owner in names.own_names(draft.state, zone)
+    for type_ in (A, AAAA) if own else ():
+        if record.type == "CNAME" or (TYPES[record.type] == type_ and record.ttl is not None):
+            said = f"{record.owner} is this server's own name, with addresses of the zone's TTL"
+            raise Conflict(said, name=record.owner, pointer="/name")
+    for type_, allocation in list(names.automatic(draft, zone, record.owner)):
+        same = TYPES[record.type] == type_
+        if record.type != "CNAME" and not (same and record.ttl is not None):
+            continue
+        if allocation.lease:
+            names.unname(draft, allocation)
+            continue
+        said, pointer = ("and an alias is alone at its name", "/type")
+        if record.type != "CNAME":
+            said, pointer = ("so that its records of that type have the zone's TTL: leave `ttl` out", "/ttl")
+        raise Conflict(f"{record.owner} belongs to {allocation.ip}, {said}", address=allocation.ip, pointer=pointer)
+
+
+# What records point to
+
+
+def _alias_at(state: State, vrf: str, name: str) -> ZoneRecord | None:
+    """The alias that people made of a name, in the zone of a vrf that it is in."""
+    zone = names.zone_around(state, vrf, name)
+    there = {} if zone is None else state.made.get(zone.id, {}).get(name, {})
+    return next((record for record in there.values() if record.type == "CNAME"), None)
+
+
+def _leads_on(state: State, zone: Zone, record: ZoneRecord) -> None:
+    """Refuse an alias that leads in a circle, or through more of them than resolvers follow."""
+    name, passed = record.data, [record.owner]
+    while name != record.owner and len(passed) <= LONGEST_CHAIN:
+        passed.append(name)
+        found = _alias_at(state, zone.vrf, name)
+        if found is None:
+            return
+        name = found.data
+    what = "in a circle" if name == record.owner else f"through more than {LONGEST_CHAIN} others"
+    raise Conflict(f"the alias would lead {what}: {' → '.join([*passed, name][:8])}", pointer="/data")
+
+
+def _no_server(state: State, zone: Zone, record: ZoneRecord) -> None:
+    """Refuse an alias by the name of a server: NS, MX and SRV lead to addresses (RFC 2181 section 10.3)."""
+    aimed = (state.records[id_] for id_ in state.aimed.get(record.owner, ()))
+    holders = [f"{o.owner} {o.type}" for o in aimed if state.zones[o.zone].vrf == zone.vrf]
+    if record.owner in zone.name_servers:
+        holders.append(f"zone {zone.name}")
+    if holders:
+        said = f"{record.owner} cannot be an alias: it is where {', '.join(holders[:20])} lead"
+        raise Conflict(said, holders=holders[:20], count=len(holders), pointer="/name")
+
+
+def _serving(state: State, zone: Zone, record: ZoneRecord) -> None:
+    """Refuse a server that is an alias, or that is in what it is to serve and has no address."""
+    for target in rdata.targets(TYPES[record.type], record.rdata):
+        alias = _alias_at(state, zone.vrf, target)
+        if alias is not None:
+            raise _in_the_way(alias, f"{target} is an alias of {alias.data}; name that itself", "/data")
+        glue = state.made.get(zone.id, {}).get(target, {}).values()
+        if record.type != "NS" or not is_at_or_below(target, record.owner):
+            continue
+        if not any(other.type in _ADDRESS_TYPES for other in glue):
+            said = f"{target} is in what it is to serve: make its A or AAAA record first, in zone {zone.name}"
+            raise Conflict(said, name=target, pointer="/data")
