@@ -14,7 +14,9 @@ import dns.rcode
 import pytest
 
 from tenure.app.child import now
+from tenure.app.correspondents import Correspondents
 from tenure.app.ledger import SystemClock
+from tenure.app.listening import Listening
 from tenure.app.seed import seed
 from tenure.app.zones_view import ZonesView
 from tenure.errors import StoreUnavailable
@@ -38,11 +40,16 @@ from tenure.naming.hostnames import wire
 from tenure.service.feed import Committed
 from tenure.service.witness import Witness
 from tenure.service.writer import Writer
+from tenure.settings import Endpoint, Listener
 from tenure.store.interface import Named, Snapshot, Span, Store
 from tenure.store.sql import open_store
+from tenure.surfaces.dns.access import Access
 from tenure.surfaces.dns.answer import answer
+from tenure.surfaces.dns.notify import Notifier
+from tenure.surfaces.dns.responder import Responder
 from tenure.surfaces.dns.server import DnsServer
 from tenure.surfaces.dns.table import ZoneTable
+from tenure.surfaces.dns.views import View, Views
 
 
 class Site:
@@ -60,18 +67,47 @@ class Site:
         assert not isinstance(reply.answer, Failure), reply.answer
         return reply.answer
 
-    def view(self) -> tuple[ZonesView, ZoneTable]:
-        table = ZoneTable()
-        server = DnsServer(asyncio.get_running_loop(), table, [], [], Counter())
-        return ZonesView(self.store, table, server, lambda: None), table
-
     def close(self) -> None:
         self.writer.stop()
         self.store.close()
 
 
-def contents(table: ZoneTable) -> dict[str, list[Record]]:
-    return {served.zone.name: sorted(table.records(served.zone.id)) for served in table.zones.values()}
+class Shown:
+    """A view of a store, as the DNS process has it, with one listener that names no vrf and one that does.
+
+    Attributes:
+        told: Zone and serial of what secondaries were told.
+    """
+
+    def __init__(self, store: Store, directory: Path) -> None:
+        loop, self.counters, views = asyncio.get_running_loop(), Counter[str](), Views()
+        self.any, self.blue = View(views), View(views)
+        here = (Listener(Endpoint("127.0.0.1", 53)), self.any), (Listener(Endpoint("127.0.0.2", 53), "blue"), self.blue)
+        self.listening = Listening(views, here)
+        self.access = Access()
+        self.responder = Responder(views, self.access, self.counters)
+        self.notifier = Notifier(loop, views.zones, self.listening.sources, self.counters)
+        self.correspondents = Correspondents(directory, views, self.access, self.notifier)
+        self.views, server = views, DnsServer(loop, [], self.responder)
+        self.view = ZonesView(store, self.listening, self.correspondents, server, lambda: None)
+
+    @property
+    def table(self) -> ZoneTable:
+        """The zones of whoever asks at the listener without a vrf."""
+        return self.any.table
+
+    def contents(self) -> dict[tuple[str, str], list[Record]]:
+        """All records of all zones, by vrf and zone."""
+        tables = self.views.tables.items()
+        return {
+            (vrf, served.zone.name): sorted(table.records(served.zone.id))
+            for vrf, table in tables
+            for served in table.zones.values()
+        }
+
+    def shown(self) -> tuple[str, str, list[str]]:
+        """Which vrfs are served where, and which nowhere."""
+        return self.any.vrf, self.blue.vrf, self.view.unseen
 
 
 async def busy(site: Site, rng: random.Random) -> None:
@@ -98,7 +134,8 @@ def test_a_view_that_follows_has_what_one_that_loads_has(tmp_path: Path, rng: ra
         site = Site(tmp_path)
         try:
             await seed(site.writer.submit, tmp_path)
-            view, table = site.view()
+            following = Shown(site.store, tmp_path)
+            view = following.view
             position = await view.load()
             site.told.clear()
             if late:
@@ -113,10 +150,10 @@ def test_a_view_that_follows_has_what_one_that_loads_has(tmp_path: Path, rng: ra
                         await view.apply(site.told.pop(0))
                 await work
             await view.whole()
-            again, loaded = site.view()
-            assert await again.load() != position
-            assert contents(table) == contents(loaded)
-            assert len(contents(table)) >= 4
+            loaded = Shown(site.store, tmp_path)
+            assert await loaded.view.load() != position
+            assert following.contents() == loaded.contents()
+            assert len(loaded.contents()) >= 4
         finally:
             site.close()
 
@@ -171,11 +208,11 @@ class Followed:
     def __init__(self, directory: Path) -> None:
         self.site = Site(directory)
         self.slow = Slow(self.site.store)
-        self.table = ZoneTable()
         self.held: dict[str, Any] = {}
         self.subnets: dict[str, str] = {}
-        server = DnsServer(asyncio.get_running_loop(), self.table, [], [], Counter())
-        self.view = ZonesView(self.slow, self.table, server, lambda: None)
+        self.directory = directory
+        self.shown = Shown(self.slow, directory)
+        self.view = self.shown.view
 
     async def start(self, directory: Path) -> None:
         await seed(self.site.writer.submit, directory)
@@ -199,18 +236,18 @@ class Followed:
             await self.view.apply(self.site.told.pop(0))
 
     def rcode(self, name: str, type_: str = "A") -> str:
-        found = answer(dns.message.make_query(name, type_).to_wire(), self.table, False)
+        found = answer(dns.message.make_query(name, type_).to_wire(), self.shown.table, False)
         assert found is not None
         return dns.rcode.to_text(dns.message.from_wire(found).rcode())
 
     async def check(self) -> None:
         """The view shows what a view that loads now shows."""
         await self.view.whole()
-        view, table = self.site.view()
-        await view.load()
+        loaded = Shown(self.site.store, self.directory)
+        await loaded.view.load()
         assert not self.view.closed
-        assert contents(self.table) == contents(table)
-        assert self.view.hidden == view.hidden
+        assert self.shown.contents() == loaded.contents()
+        assert self.shown.shown() == loaded.shown()
 
 
 def followed(test: Callable[[Followed], Coroutine[Any, Any, None]], directory: Path) -> None:
@@ -296,35 +333,40 @@ def test_a_store_that_is_away_is_asked_again(tmp_path: Path) -> None:
     followed(test, tmp_path)
 
 
-def test_of_two_zones_of_one_name_that_of_the_default_vrf_is_served(tmp_path: Path) -> None:
-    """Blue and red hide behind default, and behind each other in the order of their making, followed or loaded."""
+def test_each_vrf_is_a_view_of_its_own(tmp_path: Path) -> None:
+    """A listener that names none serves the only one with zones, else default, else the oldest; followed or loaded."""
 
     async def test(it: Followed) -> None:
-        def served() -> str:
-            return it.table.zones[wire("lab.example.")].zone.vrf
-
-        default = served()
-        for vrf in ("blue", "red"):
-            await it.ask(CreateVrf(name=vrf))
+        default = it.shown.any.vrf
+        vrfs = {}
+        for vrf in ("red", "blue"):
+            vrfs[vrf] = (await it.ask(CreateVrf(name=vrf))).vrf.id
             await it.ask(CreateNetwork(name=f"lab-{vrf}", vrf=vrf, fields={"domain": "lab.example."}))
             await it.ask(CreateSubnet(network=f"lab-{vrf}", cidr="10.3.0.0/23"))
             await it.claim(f"lab-{vrf}", f"in-{vrf}")
             await it.follow()
             await it.check()
-        assert (served(), it.view.hidden) == (default, 6)
+        assert it.shown.shown() == (default, vrfs["blue"], ["red"])
+        assert it.rcode("vm-0.lab.example.") == "NOERROR"
+        assert it.rcode("in-red.lab.example.") == it.rcode("in-blue.lab.example.") == "NXDOMAIN"
+        blue = it.shown.blue.table.zones[wire("lab.example.")]
+        assert set(blue.nodes) == {b"", b"\x02ns", b"\x07in-blue"}
+        assert blue.nodes[b"\x02ns"] == b"\0\1\0\1\0\0\1\x2c\0\4\x7f\0\0\2"
         await it.ask(ReleaseClaim(claim=it.held["lab"].claim.id))
-        await it.ask(DeleteSubnet(subnet=it.subnets["lab"]))
-        await it.ask(DeleteNetwork(network="lab"))
+        await it.ask(ReleaseClaim(claim=it.held["prod"].claim.id))
+        for network in ("lab", "prod"):
+            await it.ask(DeleteSubnet(subnet=it.subnets[network]))
+            await it.ask(DeleteNetwork(network=network))
         await it.follow()
         await it.check()
-        assert it.rcode("in-blue.lab.example.") == "NOERROR"
-        assert it.rcode("in-red.lab.example.") == it.rcode("vm-0.lab.example.") == "NXDOMAIN"
-        assert it.view.hidden == 3
-        await it.ask(ChangeVrf(vrf="default", changes={"name": "old"}))
-        await it.ask(ChangeVrf(vrf="red", changes={"name": "default"}))
+        assert it.shown.shown() == (vrfs["red"], vrfs["blue"], [])
+        for vrf, name in (("default", "old"), ("blue", "default"), ("red", "blue")):
+            await it.ask(ChangeVrf(vrf=vrf, changes={"name": name}))
+            await it.follow()
+        assert it.shown.shown() == (vrfs["blue"], vrfs["red"], [])
+        await it.ask(ChangeVrf(vrf="blue", changes={"name": "red"}))
+        await it.ask(ChangeVrf(vrf="default", changes={"name": "blue"}))
         await it.follow()
-        await it.check()
-        assert it.rcode("in-red.lab.example.") == "NOERROR"
-        assert it.rcode("in-blue.lab.example.") == "NXDOMAIN"
+        assert it.shown.shown() == (vrfs["red"], vrfs["blue"], [])
 
     followed(test, tmp_path)
