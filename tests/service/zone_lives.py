@@ -29,8 +29,8 @@ NESTED: Final = (
 OWNERS: Final = ("www", "ns1", "ns1.sub", "a.b", "*.w", "@", "sub", "deep.sub")
 NETWORKS: Final = ("prod", "lab", "twin")
 KEPT: Final = (
-    "1.1.10.in-addr.arpa.", "0.0.10.in-addr.arpa.", "0.10.in-addr.arpa.", "32-28.0.0.10.in-addr.arpa.", "2.0.192.in-addr.arpa.",
-    "sub.prod.example.", "deep.sub.prod.example.", "example.", "other.example.",
+    "1.1.10.in-addr.arpa.", "0.0.10.in-addr.arpa.", "0.10.in-addr.arpa.", "32-28.0.0.10.in-addr.arpa.",
+    "2.0.192.in-addr.arpa.", "sub.prod.example.", "deep.sub.prod.example.", "example.", "other.example.",
 )  # fmt: skip
 
 

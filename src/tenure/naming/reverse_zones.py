@@ -17,6 +17,7 @@ class ReverseZones:
     def __init__(self) -> None:
         self._at: dict[tuple[_View, int, int], str] = {}
         self._lengths: dict[_View, Counter[int]] = {}
+        self._longest: dict[_View, list[int]] = {}
         self._order: dict[_View, list[tuple[int, int]]] = {}
 
     def put(self, zone: Zone) -> None:
@@ -25,7 +26,9 @@ class ReverseZones:
         if place is not None:
             view, length, first = place
             self._at[place] = zone.id
-            self._lengths.setdefault(view, Counter())[length] += 1
+            lengths = self._lengths.setdefault(view, Counter())
+            lengths[length] += 1
+            self._longest[view] = sorted(lengths, reverse=True)
             insort(self._order.setdefault(view, []), (first, length))
 
     def drop(self, zone: Zone) -> None:
@@ -37,6 +40,7 @@ class ReverseZones:
             self._lengths[view][length] -= 1
             if not self._lengths[view][length]:
                 del self._lengths[view][length]
+                self._longest[view].remove(length)
             order = self._order[view]
             del order[bisect_left(order, (first, length))]
 
@@ -51,25 +55,25 @@ class ReverseZones:
         found = self._innermost((vrf, version), number, below)
         return None if found is None else found[0]
 
-    def over(self, vrf: str, version: int, first: int, last: int) -> Iterator[str]:
-        """Ids of the zones that are the innermost of some address from `first` to `last`; one may come twice.
+    def over(self, vrf: str, version: int, first: int, last: int) -> Iterator[tuple[int, int, str]]:
+        """The innermost zones of the addresses from `first` to `last`: pieces of that, in order, each with a zone's id.
 
-        Cost: logarithmic for each that is found.
+        Addresses that are in no zone are in no piece. Cost: logarithmic for each that is found.
         """
         view = (vrf, version)
         order = self._order.get(view, [])
         while first <= last:
             after = bisect_right(order, (first, 128))
-            ends = [order[after][0]] if after < len(order) else []
+            end = min(last, order[after][0] - 1 if after < len(order) else last)
             found = self._innermost(view, first, 129)
             if found is not None:
-                yield found[0]
-                ends.append(found[1] + 1)
-            first = min(ends, default=last + 1)
+                end = min(end, found[1])
+                yield first, end, found[0]
+            first = end + 1
 
     def _innermost(self, view: _View, number: int, below: int) -> tuple[str, int] | None:
         bits = width(view[1])
-        for length in sorted(self._lengths.get(view, ()), reverse=True):
+        for length in self._longest.get(view, ()):
             host_bits = bits - length
             first = number >> host_bits << host_bits
             found = self._at.get((view, length, first)) if length < below else None

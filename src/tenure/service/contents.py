@@ -13,6 +13,7 @@ from tenure.model.dnsdata import Record, Zone, ZoneRecord
 from tenure.naming import records
 from tenure.naming.authority import Delegated, member, servers_of
 from tenure.naming.reverse import zone_span
+from tenure.naming.reverse_zones import ReverseZones
 from tenure.naming.templates import Stretch
 from tenure.net.rangeset import Pair, RangeSet
 from tenure.service.links import Ahead, Link, PointerZones, link, span_of, stretches
@@ -139,7 +140,10 @@ class _Calling:
         self._networks = {network.id: network for network in snapshot.networks}
         self._subnets = snapshot.subnets
         self._links = {each.id: self._link(each) for each in snapshot.subnets}
-        self._pointers = PointerZones(snapshot.zones)
+        where = ReverseZones()
+        for zone in snapshot.zones:
+            where.put(zone)
+        self._pointers = PointerZones(where, {zone.id: zone for zone in snapshot.zones})
         self._forward: dict[str, dict[str, _Called]] = {}
         self._reverse: dict[str, dict[str, _Called]] = {}
         self.computed: dict[str, list[Computed]] = {}

@@ -287,7 +287,7 @@ class _Shapes:
             self._named(view.vrf, domain[0])
         if _differing([v if v and v.pointing else None for v in voices], split):
             for first, last in region:
-                for id_ in self._state.reverse_zones.over(*view, max(0, first - split), last + split):
+                for _, _, id_ in self._state.reverse_zones.over(*view, max(0, first - split), last + split):
                     self._touch(self._state.zones[id_])
 
     def _named(self, vrf: str, domain: str | None) -> None:
