@@ -42,7 +42,7 @@ def test_records_by_id_and_by_name(tenure: Command) -> None:
     for words in (("www", "CNAME"), ("www",), ("WWW.records.example.",), (www["id"],)):
         assert tenure.json("record", "show", "records.example.", *words) == www
     assert tenure.json("record", "show", "records.example.", "@") == mx
-    changed = tenure.json("record", "set", "records.example.", "@", "MX", "--data", "20 mail", "--ttl", "none")
+    changed = tenure.json("record", "set", "records.example.", "@", "MX", "--to", "20 mail", "--ttl", "none")
     assert (changed["data"], changed["ttl"]) == ("20 mail.records.example.", None)
     tenure("record", "create", "records.example.", "@", "MX", "30 mail")
     refused = tenure.refused(1, "record", "delete", "records.example.", "@", "MX")
@@ -105,8 +105,9 @@ def test_a_secondary_and_its_configuration(tenure: Command, tmp_path: Path, form
     number = str(40000 + hash(name) % 9000)
     made = tenure.json("secondary", "create", name, "127.0.0.1", "--port", number, *how)
     assert made["key"] == (f"{name}." if signed else None)
-    for primary in ((), ("--primary", "192.0.2.53"), ("--primary", "[2001:db8::53]:5353")):
-        text = tenure("secondary", "config", name, "--for", form, *primary)
+    assert "--primary" in tenure.refused(2, "secondary", "config", name, "--for", form)  # its port is a free one
+    for primary in ("192.0.2.53", "[2001:db8::53]:5353", "2001:db8::53"):
+        text = tenure("secondary", "config", name, "--for", form, "--primary", primary)
         file = tmp_path / "server.conf"
         file.write_text(key + text)
         assert _accepted(form, file) == "", file.read_text()

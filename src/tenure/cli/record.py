@@ -38,7 +38,7 @@ def create(
     type_: Annotated[
         str, Argument(metavar="TYPE", help="A, AAAA, CAA, CNAME, HTTPS, MX, NS, PTR, SRV, SSHFP, SVCB or TXT.")
     ],
-    data: Annotated[
+    data_: Annotated[
         list[str], Argument(metavar="DATA…", help="As a zone file has it; names relative, or absolute with their dot.")
     ],
     ttl: Annotated[
@@ -48,7 +48,7 @@ def create(
 ) -> None:
     """Make a record. No allocation, lease or release ever touches it."""
     asked = session(ctx)
-    fields = {"name": name, "type": type_.upper(), "data": " ".join(data), "ttl": ttl}
+    fields = {"name": name, "type": type_.upper(), "data": " ".join(data_), "ttl": ttl}
     made(asked, asked.client.records.create(zone, fields, vrf=vrf, **asked.change))
 
 
@@ -73,13 +73,15 @@ def show(ctx: Context, zone: OfZone, record: Record, type_: Type = None, vrf: In
     show_one(session(ctx), _found(session(ctx), zone, record, type_, vrf))
 
 
-@app.command("set", cls=Edit, epilog=example("tenure record set prod.example. www CNAME --data web-2"))
+@app.command("set", cls=Edit, epilog=example("tenure record set prod.example. www CNAME --to web-2"))
 def set_(
     ctx: Context,
     zone: OfZone,
     record: Record,
     type_: Type = None,
-    data: Annotated[str | None, Option(metavar="DATA", help="As a zone file has it.")] = None,
+    data_: Annotated[
+        str | None, Option("--to", metavar="DATA", help="What it says from now on, as a zone file has it.")
+    ] = None,
     ttl: Annotated[
         int | None,
         Option(metavar="DURATION", parser=seconds_or_none, help="Its own; none follows the zone.", show_default=False),
@@ -88,7 +90,7 @@ def set_(
 ) -> None:
     """Change what a record says, or for how long it may be remembered."""
     asked = session(ctx)
-    fields = sent({"data": data, "ttl": ttl}, nullable=("ttl",))
+    fields = sent({"data": data_, "ttl": ttl}, nullable=("ttl",))
     known = _found(asked, zone, record, type_, vrf)
     made(asked, asked.client.records.change(zone, known["id"], fields, vrf=vrf, **asked.edit))
 

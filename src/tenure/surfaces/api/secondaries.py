@@ -36,13 +36,12 @@ class _Settings(Patch):
         fields = self.changes()
         unsigned = fields.pop("unsigned", False)
         if isinstance(self.key, str) and unsigned:
-            raise InvalidValue("/key is named, and unsigned says that there is none.", pointer="/unsigned")
+            raise InvalidValue("/key is named, and `unsigned` says that there is none.", pointer="/unsigned")
         if unsigned:
             fields["key"] = None
         elif self.key is None or (self.key is UNSET and self._needs_a_key()):
             raise InvalidValue(
-                "/key must be a TSIG key (POST /v1/tsig-keys), or unsigned true: then the address is all that a "
-                "transfer is known by.",
+                "/key must be a TSIG key, or `unsigned` true: then its address is all that a transfer is known by.",
                 pointer="/key",
             )
         return fields
@@ -108,7 +107,7 @@ async def _show(backing: Backing, secondaries: list[Secondary]) -> list[Secondar
                 **msgspec.structs.asdict(each),
                 "vrf": backing.names.vrfs.get(each.vrf, each.vrf),
                 "key": keys.get(each.key),
-                "primaries": tuple(map(str, listening[each.vrf])),
+                "primaries": tuple(str(at) for at in listening[each.vrf] if at.port),
             }
         )
         for each in secondaries
