@@ -10,15 +10,17 @@ from fastapi import FastAPI
 
 from tenure.app.child import Child, now, run
 from tenure.app.http_connection import settings_of
+from tenure.app.listening import own_places, places
 from tenure.errors import StoreUnavailable
 from tenure.service.door import Door
 from tenure.service.feed import Committed, cursor
 from tenure.service.sealing import Sealer
 from tenure.service.views import Subscriber
-from tenure.settings import Endpoint, Settings
+from tenure.settings import Settings
 from tenure.store.interface import Store
 from tenure.store.sql import open_store
 from tenure.surfaces.api.application import create_api
+from tenure.surfaces.api.backing import Primaries
 
 _GRACE = 3
 
@@ -74,10 +76,10 @@ def _notes(figures: dict[str, dict[str, float]]) -> list[str]:
     return [f"DNS zones that are not served, because another address space has a zone of the same name: {hidden}"]
 
 
-def _primaries(settings: Settings, store: Store, vrf: str) -> list[Endpoint]:
+def _primaries(settings: Settings, store: Store) -> Primaries:
     """Where DNS answers for the zones of a vrf, as this node is set up."""
-    names = store.reads.called({vrf})
-    return [each.endpoint for each in settings.dns if each.vrf in (None, vrf, names.get(vrf))]
+    own = own_places(settings.dns)
+    return lambda vrf: places(own, store.reads.called({vrf}).get(vrf, ""))
 
 
 class _Server(uvicorn.Server):
@@ -100,7 +102,7 @@ async def main(child: Child) -> None:
         store,
         clock=now,
         seal=lambda secret: Sealer.open_or_make(data).seal(secret),
-        primaries=lambda vrf: _primaries(child.settings, store, vrf),
+        primaries=_primaries(child.settings, store),
         readiness=node.readiness,
         figures=node.figures,
     )

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from tenure.net.addresses import Address
-from tenure.settings import Listener
+from tenure.settings import Endpoint, Listener
 from tenure.surfaces.dns.views import View, Views
 
 _DEFAULT: Final = "default"
@@ -30,7 +30,7 @@ class Listening:
         self.views = views
         self._listeners = tuple(listeners)
         self._vrfs: dict[str, str] = {}
-        self._own = {listener: _addresses(listener) for listener, _ in listeners}
+        self._own = own_places([listener for listener, _ in listeners])
 
     def follow(self, vrfs: Mapping[str, str], with_zones: Iterable[str]) -> None:
         """Have each listener show what it has to.
@@ -50,12 +50,8 @@ class Listening:
         return {view.vrf for _, view in self._listeners}
 
     def addresses(self, name: str) -> tuple[Address, ...]:
-        """Where the vrf of this name is served: by listeners that name it; else those that name none; else all."""
-        for wanted in (name, None):
-            found = [each for listener, _ in self._listeners if listener.vrf == wanted for each in self._own[listener]]
-            if found:
-                return tuple(dict.fromkeys(found))
-        return tuple(dict.fromkeys(each for own in self._own.values() for each in own))
+        """Where the vrf of this name is served, as `places` says, without the ports."""
+        return tuple(dict.fromkeys(ip_address(each.address) for each in places(self._own, name)))
 
     def sources(self, vrf: str) -> tuple[Address, ...]:
         """The same for a vrf's id."""
@@ -66,13 +62,28 @@ class Listening:
         return min(with_zones, key=lambda vrf: (self._vrfs.get(vrf) != _DEFAULT, vrf), default="")
 
 
-def _addresses(listener: Listener) -> tuple[Address, ...]:
+def places(own: Mapping[Listener, Endpoint], name: str) -> tuple[Endpoint, ...]:
+    """Where the vrf of a name is served: by listeners that name it; else those that name none; else all."""
+    for wanted in (name, None):
+        found = [place for listener, place in own.items() if listener.vrf == wanted]
+        if found:
+            return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(own.values()))
+
+
+def own_places(listeners: Iterable[Listener]) -> dict[Listener, Endpoint]:
+    """Where others reach each listener; one of no address where this machine has none either is left out."""
+    found = {listener: _own_address(listener) for listener in listeners}
+    return {each: Endpoint(str(own), each.endpoint.port) for each, own in found.items() if own is not None}
+
+
+def _own_address(listener: Listener) -> Address | None:
     """The address listened on; of one that is none, this machine's towards the rest of the world."""
     own = ip_address(listener.endpoint.address)
     if not own.is_unspecified:
-        return (own,)
+        return own
     family, elsewhere = _ELSEWHERE[own.version]
     with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
         probe.connect((elsewhere, _DISCARD))  # sends nothing
-        return (ip_address(probe.getsockname()[0]),)
-    return ()
+        return ip_address(probe.getsockname()[0])
+    return None
