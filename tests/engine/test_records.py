@@ -1,5 +1,6 @@
 """Records that people make, beside each other and beside what allocations say."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ def zoned(*cidrs: str, **network: Any) -> World:
     return world
 
 
-def make(world: World, name: str, type_: Any, data: str, ttl: int | None = None, zone: str = ZONE) -> ZoneRecord:
+def make(world: World, name: str, type_: Any, data: str, ttl: int | None = None, *, zone: str = ZONE) -> ZoneRecord:
     made = world.do(u.CreateRecord(zone=zone, name=name, type=type_, data=data, ttl=ttl)).record
     assert isinstance(made, ZoneRecord)
     return made
@@ -131,8 +132,7 @@ def test_aliases_never_lead_in_a_circle() -> None:
     with pytest.raises(Conflict, match="circle"):
         world.do(u.ChangeRecord(record=first.id, changes={"data": "a"}))
     names = [f"n{at}" for at in range(20)]
-    pairs = list(zip(names, names[1:], strict=False))
-    for name, target in pairs[::-1][:16]:
+    for name, target in list(pairwise(names))[::-1][:16]:
         make(world, name, "CNAME", target)
     assert "more than" in refusal(world, *("n2", "CNAME", "n3")).message
 

@@ -10,6 +10,7 @@ from tenure.engine import resolve
 from tenure.engine.adjacent import side_by_side
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import holding, release
+from tenure.engine.names import not_an_address
 from tenure.engine.placing import ALIAS, find, had_last, named, record_address, room_to_wait
 from tenure.engine.ports import Port, port_for
 from tenure.engine.reach import not_draining
@@ -63,6 +64,7 @@ def claim_addresses(use: ClaimAddresses, draft: Draft) -> Holding:
         raise InvalidValue("expires is over already", pointer="/expires")
     not_draining(draft.state, request.host)
     claim = _begun(draft, handle, request, port_for(draft, request))
+    not_an_address(draft, request)
     if _waits(draft, request):
         room_to_wait(draft, request)
         return _deferred(draft, claim)

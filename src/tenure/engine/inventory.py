@@ -10,6 +10,7 @@ from tenure.engine.dhcp_options import encoded
 from tenure.engine.draft import Draft
 from tenure.engine.fields import labelled
 from tenure.engine.leaving import leaving
+from tenure.engine.names import unlike_others
 from tenure.engine.naming_fields import name_template, server_names
 from tenure.errors import Conflict, InUse, InvalidValue, NotFound
 from tenure.model import events as e
@@ -259,6 +260,7 @@ def change_network(use: ChangeNetwork, draft: Draft) -> Made:
         held = [s.subnet.cidr for s in draft.state.spaces(old.id) if s.held]
         vacant(f"domain of network {old.name}", held, sum(s.held for s in draft.state.spaces(old.id)))
     draft.record(e.NetworkChanged(network=network))
+    unlike_others(draft, network.vrf, network.domain)
     return Made(network=network)
 
 

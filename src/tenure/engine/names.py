@@ -13,7 +13,7 @@ from tenure.errors import Conflict, InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
-from tenure.model.holding import Allocation, Attachment, Claim
+from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.policy import RecordType
 from tenure.naming.authority import own_server, servers_of
 from tenure.naming.hostnames import fqdn
@@ -89,8 +89,7 @@ def _refusal(draft: Draft, hostname: str, claim: Claim | None, place: Place) -> 
         return Conflict(said, name=name, address=holder.ip, pointer=POINTER)
     other = computed_for(draft.state, network.vrf, name, place.ip)
     if other is not None:
-        said = f"the name {name} is what {other} is called by its subnet's template"
-        return Conflict(said, name=name, address=other, pointer=POINTER)
+        return _computed(name, other)
     return _against_records(draft.state, network, name, place)
 
 
@@ -171,6 +170,27 @@ def computed_for(state: State, vrf: str, name: str, ip: str | None) -> str | Non
         if found != ip:
             return found
     return None
+
+
+def not_an_address(draft: Draft, request: ClaimRequest) -> None:
+    """Refuse a name that a template has for an address, where none is asked for: it would be another's.
+
+    Raises:
+        Conflict: Fact `address` says whose.
+    """
+    network = draft.state.networks[request.network]
+    if request.hostname is None or network.domain is None:
+        return
+    if request.address or request.addresses or request.reservation:
+        return
+    other = computed_for(draft.state, network.vrf, f"{request.hostname}.{network.domain}", None)
+    if other is not None:
+        raise _computed(f"{request.hostname}.{network.domain}", other)
+
+
+def _computed(name: str, other: str) -> Conflict:
+    said = f"the name {name} is what {other} is called by its subnet's template"
+    return Conflict(said, name=name, address=other, pointer=POINTER)
 
 
 def unlike_others(draft: Draft, vrf: str, domain: str | None, pointer: str = "/name_template") -> None:

@@ -11,6 +11,7 @@ from tenure.engine.draft import Draft
 from tenure.engine.fields import labelled
 from tenure.engine.holdings import as_block
 from tenure.engine.inventory import changed, new, sound_dhcp, vacant
+from tenure.engine.names import unlike_others
 from tenure.engine.naming_fields import name_template
 from tenure.engine.pointing import LAST_CUT
 from tenure.engine.renumber import not_renumbered, stays_draining, still_filled
@@ -41,6 +42,7 @@ def create_subnet(use: CreateSubnet, draft: Draft) -> Made:
     _room_for(draft, network, prefix, None)
     subnet = _sound(subnet, prefix)
     draft.record(e.SubnetCreated(subnet=subnet))
+    unlike_others(draft, network.vrf, network.domain, "/cidr")
     return Made(subnet=subnet)
 
 
@@ -73,6 +75,7 @@ def change_subnet(use: ChangeSubnet, draft: Draft) -> Made:
     _not_held(draft, space, subnet, prefix)
     _still_reached(draft, old, subnet)
     draft.record(e.SubnetChanged(subnet=subnet))
+    unlike_others(draft, subnet.vrf, draft.state.networks[subnet.network].domain)
     return Made(subnet=subnet)
 
 
@@ -107,6 +110,7 @@ def delete_subnet(use: DeleteSubnet, draft: Draft) -> Nothing:
         draft.record(e.RangeDeleted(range=range_))
     _surrender(draft, space, lambda start, end: True)
     draft.record(e.SubnetDeleted(subnet=space.subnet))
+    unlike_others(draft, space.subnet.vrf, draft.state.networks[space.subnet.network].domain, "")
     return Nothing()
 
 
