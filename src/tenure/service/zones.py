@@ -196,13 +196,15 @@ class Notes:
         if found is None:
             return
         number, name = number_of(held.ip), found.name(hostname)
-        if found.ahead is not None:
-            yield from self._computed("remove" if what == "add" else "add", found, number)
+        if found.ahead is not None and what == "add":
+            yield from self._computed("remove", found, number)
         if found.forward is not None:
             yield found.forward.id, (what, records.forward(name, found.version, number, found.forward.ttl))
         zone = self._links.pointers.at(found.vrf, found.version, number) if found.reverse else None
         if zone is not None:
             yield zone.id, (what, records.pointer(zone.name, found.version, number, name, zone.ttl))
+        if found.ahead is not None and what == "remove":  # last: it may be the very record that went
+            yield from self._computed("add", found, number)
 
     def _computed(self, what: What, found: Link, number: int) -> Iterator[tuple[str, records.Change]]:
         """What an address is called while nobody names it; nothing where a person's record hides it."""
