@@ -19,9 +19,11 @@ from tenure.surfaces.dns.tsig import Clock, Key, Signer
 from tenure.surfaces.dns.wire import WireError
 
 IN_FLIGHT: Final = 64
-"""How many zones a secondary is told of before it has answered; one while it says nothing at all."""
+"""How many zones a secondary is told of before it has answered; one while it is away."""
 PATIENCE: Final = 1.0
 """Seconds after which what is not answered counts as lost."""
+SPEECHLESS: Final = 8
+"""How many zones are unanswered, one after another, when a secondary is taken to be away."""
 SELDOMEST: Final = 300.0
 """Seconds between two tries, in the end."""
 
@@ -45,11 +47,23 @@ class _Flight(NamedTuple):
     sent: float
 
 
+class _Late(NamedTuple):
+    """What was not answered in time, or refused: to be sent again when it is due.
+
+    The answer to the former may still come, by its number; to the latter it has: -1.
+    """
+
+    due: float
+    soa: bytes
+    number: int
+    flight: _Flight
+
+
 class Peer:
     """What one secondary has to be told.
 
     Each zone is in one place: to be sent, in flight, or late, to be sent again when it is due. While the secondary
-    says nothing at all, one message at a time asks for a sign of life, less and less often, up to every five minutes,
+    is away, one message at a time asks for a sign of life, less and less often, up to every five minutes,
     and a second after news. When it speaks, everything that is late is sent.
 
     Args:
@@ -75,12 +89,13 @@ class Peer:
         self._flights: OrderedDict[int, _Flight] = OrderedDict()
         self._aloft: dict[bytes, int] = {}
         self._again: dict[bytes, bytes] = {}  # what happened to zones in flight
-        self._late: dict[bytes, tuple[float, bytes]] = {}
+        self._late: dict[bytes, _Late] = {}
+        self._overdue: dict[int, bytes] = {}  # the late zones, by the numbers that they were sent with
         self._tries: Counter[bytes] = Counter()
         self._next_late = inf
-        self._silent = 0
-        self._heard = self._sent = -inf
-        self._resume = -inf
+        self._unheard: set[bytes] = set()  # zones lost since it was heard
+        self._away = 0
+        self._sent = self._resume = -inf
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -93,14 +108,16 @@ class Peer:
         if zone in self._aloft:
             self._again[zone] = soa
             return
-        self._late.pop(zone, None)
+        self._take_late(zone)
         self._news[zone] = soa
         self._resume = min(self._resume, self._sent + PATIENCE)
         self._pump()
 
     def forget(self, zone: bytes) -> None:
         """Tell it no more of this zone."""
-        for kept in (self._news, self._late, self._again, self._tries):
+        self._take_late(zone)
+        self._unheard.discard(zone)
+        for kept in (self._news, self._again, self._tries):
             kept.pop(zone, None)
         self._flights.pop(self._aloft.pop(zone, -1), None)
 
@@ -112,24 +129,32 @@ class Peer:
     def hear(self, answer: bytes) -> bool:
         """Take in a datagram that came from it; whether that answers what it was told."""
         number = int.from_bytes(answer[:2])
-        flight = self._flights.get(number)
+        late = self._late.get(self._overdue.get(number, b""))
+        flight = self._flights.get(number) if late is None else late.flight
         if flight is None or not self._answers(answer, flight):
             return False
-        self._land(number)
-        soa = self._again.pop(flight.zone, None)
+        if late is None:
+            self._land(number)
+            soa = self._again.pop(flight.zone, flight.soa)
+        else:
+            soa = late.soa
+            self._take_late(flight.zone)
         if answer[3] & 15:
             self._counters["notify_refused"] += 1
-            self._put_off(flight.zone, soa or flight.soa)
+            self._put_off(flight, soa, -1)
         else:
-            self._counters["notify_acknowledged"] += 1
-            self._tries.pop(flight.zone, None)
-            if soa is not None:
-                self._news[flight.zone] = soa
-        self._heard = self._loop.time()
-        if self._silent:
+            self._acknowledge(flight, soa)
+        self._unheard.clear()
+        if self._away:
             self._revive()
         self._pump()
         return True
+
+    def _acknowledge(self, flight: _Flight, soa: bytes) -> None:
+        self._counters["notify_acknowledged"] += 1
+        self._tries.pop(flight.zone, None)
+        if soa != flight.soa:
+            self._news[flight.zone] = soa
 
     def _answers(self, answer: bytes, flight: _Flight) -> bool:
         """Whether it is an answer to that, signed if that was. Source: RFC 1996 section 3.6, RFC 8945 section 5.4."""
@@ -150,14 +175,14 @@ class Peer:
 
     def _pump(self) -> None:
         now = self._loop.time()
-        most = 1 if self._silent else IN_FLIGHT
-        while self._news and len(self._flights) < most and (not self._silent or now >= self._resume):
+        most = 1 if self._away else IN_FLIGHT
+        while self._news and len(self._flights) < most and (not self._away or now >= self._resume):
             self._send(*self._news.popitem(last=False), now)
         self._schedule()
 
     def _send(self, zone: bytes, soa: bytes, now: float) -> None:
         number = secrets.randbelow(65536)
-        while number in self._flights:
+        while number in self._flights or number in self._overdue:
             number = secrets.randbelow(65536)
         message = _HEAD.pack(number, _NOTIFY, 1, 1, 0, 0) + zone + _SOA_IN + _TO_QUESTION + soa
         mac = b""
@@ -170,21 +195,34 @@ class Peer:
         self._sent = now
         self._counters["notify_sent" if self._send_octets(message) else "notify_unsent"] += 1
 
-    def _land(self, number: int) -> None:
-        del self._aloft[self._flights.pop(number).zone]
+    def _land(self, number: int) -> _Flight:
+        flight = self._flights.pop(number)
+        del self._aloft[flight.zone]
+        return flight
 
-    def _put_off(self, zone: bytes, soa: bytes) -> None:
-        self._tries[zone] += 1
-        due = self._loop.time() + _pause(self._tries[zone])
-        self._late[zone] = (due, soa)
+    def _put_off(self, flight: _Flight, soa: bytes, number: int) -> None:
+        self._tries[flight.zone] += 1
+        due = self._loop.time() + _pause(self._tries[flight.zone])
+        self._late[flight.zone] = _Late(due, soa, number, flight)
+        if number >= 0:
+            self._overdue[number] = flight.zone
         self._next_late = min(self._next_late, due)
 
+    def _take_late(self, zone: bytes) -> None:
+        """No longer late; what comes of it is another's business."""
+        late = self._late.pop(zone, None)
+        if late is not None:
+            self._overdue.pop(late.number, None)
+
     def _revive(self) -> None:
-        self._silent = 0
-        self._resume = -inf
-        self._news.update((zone, soa) for zone, (_, soa) in self._late.items())
-        self._late.clear()
-        self._next_late = inf
+        self._away, self._resume = 0, -inf
+        self._send_late(tuple(self._late))
+
+    def _send_late(self, zones: Iterable[bytes]) -> None:
+        for zone in zones:
+            self._news[zone] = self._late[zone].soa
+            self._take_late(zone)
+        self._next_late = min((late.due for late in self._late.values()), default=inf)
 
     def _schedule(self) -> None:
         due = min(self._waits())
@@ -200,7 +238,7 @@ class Peer:
         for flight in self._flights.values():
             yield flight.sent + PATIENCE
             break
-        if not self._silent:
+        if not self._away:
             yield self._next_late
         elif not self._flights and (self._news or self._late):
             yield self._resume
@@ -209,30 +247,23 @@ class Peer:
         self._timer = None
         now = self._loop.time()
         self._lose(now)
-        if now >= self._next_late and not self._silent:
-            self._take_late([zone for zone, (due, _) in self._late.items() if due <= now])
-        elif self._silent and not self._news and self._late:
-            self._take_late([next(iter(self._late))])
+        if now >= self._next_late and not self._away:
+            self._send_late([zone for zone, late in self._late.items() if late.due <= now])
+        elif self._away and not self._news and self._late:
+            self._send_late([next(iter(self._late))])
         self._pump()
 
     def _lose(self, now: float) -> None:
         """Put off what was not answered in time."""
         lost = [number for number, flight in self._flights.items() if flight.sent + PATIENCE <= now]
-        quiet = False
         for number in lost:
-            flight = self._flights[number]
-            quiet = quiet or self._heard < flight.sent
-            self._land(number)
-            self._put_off(flight.zone, self._again.pop(flight.zone, flight.soa))
+            flight = self._land(number)
+            self._unheard.add(flight.zone)
+            self._put_off(flight, self._again.pop(flight.zone, flight.soa), number)
         self._counters["notify_unanswered"] += len(lost)
-        if quiet:
-            self._silent += 1
-            self._resume = now + _pause(self._silent)
-
-    def _take_late(self, zones: Iterable[bytes]) -> None:
-        for zone in zones:
-            self._news[zone] = self._late.pop(zone)[1]
-        self._next_late = min((due for due, _ in self._late.values()), default=inf)
+        if lost and len(self._unheard) >= SPEECHLESS:
+            self._away += 1
+            self._resume = now + _pause(self._away)
 
 
 def _pause(tries: int) -> float:
