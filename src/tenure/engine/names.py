@@ -317,15 +317,16 @@ def _by(record: ZoneRecord, owner: str, said: str) -> Conflict:
 def automatic(draft: Draft, zone: Zone, owner: str) -> Iterator[tuple[int, Allocation]]:
     """What allocations say at a name of a zone: the type's number, and the allocation; shelved ones too.
 
-    The names relative to each domain around it, and the address that it points from, must have been wanted.
+    The names relative to each domain around it, and the address that it points from, must have been wanted. Of a
+    zone that came in the same transaction they are not: nobody was called so before it.
     """
     for hostname, domain in relative_names(draft.state, zone, owner):
-        for allocation in draft.facts.named[hostname].values():
+        for allocation in draft.facts.named.get(hostname, {}).values():
             network = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
             if (network.vrf, network.domain) == (zone.vrf, domain):
                 yield TYPES[_ADDRESSES[version_of(allocation.ip)]], allocation
     found = owner_number(zone.name, owner)
-    pointed = None if found is None else draft.facts.addresses[zone.vrf, text_of(*found)]
+    pointed = None if found is None else draft.facts.addresses.get((zone.vrf, text_of(*found)))
     if pointed is not None and full_name(draft.state, pointed) and has_pointer(draft.state, zone, pointed):
         yield TYPES["PTR"], pointed
 
