@@ -31,7 +31,7 @@ from tenure.testing.moves_contract import MovesContract
 from tenure.testing.past_contract import FiltersContract, PastContract, SeenContract
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
-from tenure.testing.zones_contract import AlikeContract, JournalContract, ZonesContract
+from tenure.testing.zones_contract import AlikeContract, BelowContract, JournalContract, ZonesContract
 from tests.lab.postgres import Cluster
 from tests.store.cut_proxy import CutProxy
 
@@ -126,6 +126,10 @@ class TestZones(ZonesContract):
 
 
 class TestAlike(AlikeContract):
+    """The contract."""
+
+
+class TestBelow(BelowContract):
     """The contract."""
 
 

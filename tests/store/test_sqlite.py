@@ -39,7 +39,7 @@ from tenure.testing.moves_contract import MovesContract
 from tenure.testing.past_contract import FiltersContract, PastContract, SeenContract
 from tenure.testing.reads_contract import FactsContract, ReadsContract, ReplayContract
 from tenure.testing.store_contract import LedgerContract, LoudContract, OpenStore, RowsContract
-from tenure.testing.zones_contract import AlikeContract, JournalContract, ZonesContract
+from tenure.testing.zones_contract import AlikeContract, BelowContract, JournalContract, ZonesContract
 
 
 @pytest.fixture
@@ -123,6 +123,10 @@ class TestZones(ZonesContract):
 
 
 class TestAlike(AlikeContract):
+    """The contract."""
+
+
+class TestBelow(BelowContract):
     """The contract."""
 
 
@@ -304,7 +308,7 @@ def test_every_read_by_key_uses_an_index(path: Path, open_store: OpenStore) -> N
             interfaces={"i"}, hosts={"h"}, last={("dhcp", "h")}, observed={(x.VRF.id, "10.0.0.2")}, queued={("n", 0)},
             harvest={("n", START, True, 5)}, renumbering={("s", False, START, 5)},
             holders={("network", "n", "", ""), ("machine", "m", "", ""), ("location", "l", "", ""),
-                     ("subnet", "s", "", "")},
+                     ("subnet", "s", "", ""), ("below", "v", "prod.example.", "lab")},
         )  # fmt: skip
         Reading(db, connection.connection.driver_connection, START).read(wanted)
     assert len(db.steps) > 20

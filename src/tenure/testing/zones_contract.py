@@ -210,6 +210,32 @@ class AlikeContract(StoreFixtures):
         assert facts.alike[self.KEY] == [held]
 
 
+class BelowContract(StoreFixtures):
+    """Who is called by a name, or by one below it."""
+
+    def test_names_at_and_below_a_name_are_counted_in_their_domain(self, site: Scribe) -> None:
+        blue = replace(x.NETWORK, id=x.ident(70), name="blue", domain="blue.example.")
+        inner = replace(x.SUBNET, id=x.ident(71), network=blue.id, cidr="10.1.0.0/24")
+        site.write(e.NetworkCreated(network=blue), e.SubnetCreated(subnet=inner))
+        names = ("lab", "a.lab", "b.a.lab", "xlab", "lab.x", "l-b", "a_lab", "b")
+        for n, name in enumerate(names, 1):
+            one = x.claim(n)
+            site.write(x.given(one, x.allocation(100 + n, one, f"10.0.0.{n}", hostname=name)))
+        one = x.claim(50)
+        held = x.allocation(150, one, "10.1.0.1", hostname="lab", subnet=inner.id)
+        site.write(x.given(one, held))
+        gone = x.claim(60)
+        closed = x.allocation(160, gone, "10.0.0.60", hostname="c.lab")
+        site.write(x.given(gone, closed), x.taken(x.released(gone), closed))
+        prod = ("below", x.VRF.id, "prod.example.", "lab")
+        long = ("below", x.VRF.id, "prod.example.", "much.longer.lab")
+        other = ("below", x.VRF.id, "blue.example.", "lab")
+        found = site.facts(holders=[prod, long, other, ("below", OTHER, "prod.example.", "lab")]).holders
+        assert found[prod] == (["a.lab.prod.example.", "b.a.lab.prod.example.", "lab.prod.example."], 3)
+        assert (found[long], found[other]) == (([], 0), (["lab.blue.example."], 1))
+        assert found["below", OTHER, "prod.example.", "lab"] == ([], 0)
+
+
 class JournalContract(ZonedFixtures):
     """Changes of a zone: found by serial, exact, and let go of from the oldest on."""
 

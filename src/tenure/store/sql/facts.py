@@ -288,12 +288,12 @@ class Reading:
         for n, address, count in self._rows(_few(_IN_SUBNET), columns, parts):
             self._hold(asked[n], r.text_of(address), count)
 
-    def _below(self, keys: "list[tuple[int, str, str, str]]", asked: Sequence[tuple[str, str, str, str]]) -> None:
+    def _below(self, keys: list[tuple[int, str, str, str]], asked: Sequence[tuple[str, str, str, str]]) -> None:
         """Cost: linear in the names of these domains."""
         columns = ["n bigint", "id text", "domain text", "ending text"]
         statement = _few(_BELOW.replace("{domain}", f"{self._db.json('w.body')} ->> 'domain'"))
         for n, label, count in self._rows(statement, columns, keys):
-            self._hold(asked[n], label, count)
+            self._hold(asked[n], str(label), count)
 
     def _hold(self, key: tuple[str, str, str, str], label: str, count: int) -> None:
         self._facts.holders[key][0].append(label)
@@ -304,13 +304,12 @@ _IN_SUBNET: Final = (
     "SELECT k.n, a.address AS label FROM {k} CROSS JOIN allocations a"
     " WHERE a.subnet = k.id AND a.until IS NULL AND a.address BETWEEN k.first AND k.last"
 )
-
-
 _BELOW: Final = (
     "SELECT k.n, a.hostname || '.' || k.domain AS label FROM {k} CROSS JOIN networks w"
     " JOIN subnets s ON s.network = w.id JOIN allocations a ON a.subnet = s.id"
     " WHERE w.until IS NULL AND w.vrf = k.id AND {domain} = k.domain"
-    " AND a.until IS NULL AND (a.hostname = k.ending OR a.hostname LIKE '%.' || k.ending)"
+    " AND a.until IS NULL AND (a.hostname = k.ending OR"
+    " substr(a.hostname, length(a.hostname) - length(k.ending)) = '.' || k.ending)"
 )
 
 
