@@ -11,7 +11,7 @@ from tenure.engine.names import relative_names
 from tenure.engine.records import owner_in
 from tenure.engine.state import State
 from tenure.engine.zones import find_zone
-from tenure.errors import InvalidValue, TenureError
+from tenure.errors import InvalidValue, NotFound, TenureError
 from tenure.model import uses as u
 from tenure.model.addressing import Network
 from tenure.model.dnsdata import Zone
@@ -69,13 +69,22 @@ def _like(found: Wanted, vrf: str, domain: str, template: str) -> None:
 
 def _create_record(found: Wanted, use: u.CreateRecord, state: State) -> None:
     with suppress(TenureError):
-        zone = find_zone(state, use.zone)
-        owner = owner_in(zone, use.name)
-        _owner(found, state, zone, owner)
-        _data(found, zone, use.type, use.data)
-        if use.type == "NS":
-            below = relative_names(state, zone, owner)
-            found.holders.update(("below", zone.vrf, domain, hostname) for hostname, domain in below)
+        for zone in _meant(state, use.zone):
+            owner = owner_in(zone, use.name)
+            _owner(found, state, zone, owner)
+            _data(found, zone, use.type, use.data)
+            if use.type == "NS":
+                below = relative_names(state, zone, owner)
+                found.holders.update(("below", zone.vrf, domain, hostname) for hostname, domain in below)
+
+
+def _meant(state: State, name: str) -> list[Zone]:
+    """The zone that a record is of; if there is none, those that the same transaction may make under that name."""
+    try:
+        return [find_zone(state, name)]
+    except NotFound:
+        absolute = name.lower() if name.endswith(".") else name.lower() + "."
+        return [Zone(id="", vrf=vrf, name=absolute) for vrf in state.vrfs]
 
 
 def _made_record(found: Wanted, use: u.ChangeRecord | u.DeleteRecord, state: State) -> None:
