@@ -47,15 +47,15 @@ def _send(client: Client, items: Sequence[Thing], *, dry_run: bool) -> list[dict
     try:
         return client.import_objects([{"kind": item.kind, **item.fields} for item in items], dry_run=dry_run)
     except TenureError as error:
-        at = _place(error)
+        at = item_of(error)
         if at is None or at >= len(items):
             raise
         where = items[at].where
         raise type(error)(f"{where}: {error.message}", **{**error.facts, "where": where}) from error
 
 
-def _place(error: TenureError) -> int | None:
-    """Which item was refused."""
+def item_of(error: TenureError) -> int | None:
+    """Which item of an import was refused, from 0; None if the refusal is of none of them."""
     item = error.facts.get("item")
     if isinstance(item, int):
         return item

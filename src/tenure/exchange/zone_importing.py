@@ -1,0 +1,117 @@
+"""Sends the plan of a zone to the service, in pieces; what is refused is told of, and the rest goes on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from tenure.client import Client
+from tenure.errors import Exhausted, NotPermitted, RequestError, TenureError
+from tenure.exchange.importing import item_of
+from tenure.exchange.present import Fields
+from tenure.exchange.zone_plan import GROUPS, Entry, Making, ZonePlan
+from tenure.exchange.zone_source import Unreadable
+
+_PIECE: Final = 1000
+"""Objects of one transaction: a refusal has at most this much tried again."""
+
+
+def steps(plan: ZonePlan) -> int:
+    """How many steps `perform` takes."""
+    return len(plan.renames) + len(plan.claims) + len(plan.records)
+
+
+def perform(client: Client, plan: ZonePlan, advance: Callable[[int], None], *, dry_run: bool = False) -> None:
+    """Do what is planned, or try it; each entry of the plan is in its final group then.
+
+    A dry run tries each step by itself: what only two of them together would be refused for, it does not see.
+
+    Raises:
+        TenureError: The zone is refused, or the service answers no longer; the import can be started again, and goes
+            on where it stopped.
+    """
+    first = [{"kind": "zone", **plan.zone}] if plan.zone is not None else []
+    if first and not dry_run:
+        plan.zone = client.zones.make(plan.zone or {})
+        first = []
+    for rename in plan.renames:
+        try:
+            client.addresses.rename(rename.ip, rename.hostname, vrf=plan.vrf, dry_run=dry_run)
+        except (RequestError, Exhausted) as error:
+            _refused([rename.entry], error)
+        advance(1)
+    for items in (plan.claims, plan.records):
+        before = first if items is plan.records else []
+        for at in range(0, len(items), _PIECE):
+            _make(client, items[at : at + _PIECE], before, dry_run=dry_run)
+            advance(len(items[at : at + _PIECE]))
+
+
+def _make(client: Client, items: Sequence[Making], before: list[Fields], *, dry_run: bool) -> None:
+    """Make all that is not refused. What stands before a refused item is made by itself, what stands after it, too."""
+    while items:
+        at = _sent(client, items, before, dry_run=dry_run)
+        if at is None:
+            return
+        if at > 0 and not dry_run:
+            _make(client, items[:at], before, dry_run=dry_run)
+        items = items[at + 1 :]
+
+
+def _sent(client: Client, items: Sequence[Making], before: list[Fields], *, dry_run: bool) -> int | None:
+    """Make them all, or tell which the first is that was refused; nothing is made then."""
+    try:
+        done = client.import_objects([*before, *(each.fields for each in items)], dry_run=dry_run)
+    except (RequestError, Exhausted) as error:
+        at = item_of(error)
+        if at is None or not len(before) <= at < len(before) + len(items):
+            raise
+        _refused(items[at - len(before)].entries, error, at)
+        return at - len(before)
+    for making, made in zip(items, done[len(before) :], strict=True):
+        _answered(making, made)
+    return None
+
+
+def _answered(making: Making, made: dict[str, Any]) -> None:
+    if made["status"] == 200:
+        for entry in making.entries:
+            entry.group = "already"
+
+
+def _refused(entries: list[Entry], error: TenureError, item: int | None = None) -> None:
+    """Keep why.
+
+    Raises:
+        NotPermitted: Nothing else would be permitted either.
+    """
+    if isinstance(error, NotPermitted):
+        raise error
+    for entry in entries:
+        entry.refuse(error.message.replace(f"/items/{item}/", "").replace(f"/items/{item}", ""))
+
+
+def report(plan: ZonePlan, *, dry_run: bool) -> Fields:
+    """What became of everything, for programs: `zone`, `made`, `counts`, and each record in its group."""
+    groups: dict[str, list[Fields]] = {group: [] for group in GROUPS}
+    for entry in plan.entries:
+        groups[entry.group].append(_shown(entry))
+    counts = {name: len(entries) for name, entries in groups.items()}
+    made = plan.zone is not None
+    return {"zone": plan.name, "vrf": plan.vrf, "dry_run": dry_run, "zone_made": made, "counts": counts, **groups}
+
+
+def _shown(entry: Entry) -> Fields:
+    record = entry.record
+    if isinstance(record, Unreadable):
+        return {"line": record.line, "text": record.text, "why": entry.why}
+    shown = {"line": record.line, "name": record.owner, "type": record.type, "data": record.data, "ttl": record.ttl}
+    return {**shown, "why": entry.why or None}
+
+
+def refusals(plan: ZonePlan) -> Iterator[str]:
+    """A sentence for each refused record."""
+    for entry in plan.entries:
+        if entry.group == "refused":
+            record = entry.record
+            place = f"line {record.line}: " if record.line is not None else ""
+            said = record.text if isinstance(record, Unreadable) else f"{record.owner} {record.type} {record.data}"
+            yield f"{place}{said}: {entry.why}"
