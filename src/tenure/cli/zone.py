@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from typer import Argument, Context, Exit, Option
 
 from tenure.cli import output, zone_check
-from tenure.cli.group import done, example, group, made, show_list, show_one
+from tenure.cli.group import deleted, example, group, made, show_list, show_one
 from tenure.cli.options import (
     InVrfOfZone,
     Limit,
@@ -21,6 +21,7 @@ from tenure.cli.options import (
     sent,
 )
 from tenure.cli.remote import REFUSED, Change, Edit, Remote, session
+from tenure.cli.zone_import import offer_import
 
 app = group("zone", "Zones that Tenure is primary of, forward and reverse.")
 
@@ -83,8 +84,7 @@ def set_(
 def delete(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
     """Delete a zone without hand-made records; one that networks or subnets need as well stays as long as they do."""
     asked = session(ctx)
-    asked.client.zones.delete(zone, vrf=vrf, **asked.edit)
-    done(asked, f"Zone {zone}", "deleted")
+    deleted(asked, f"Zone {zone}", asked.client.zones.delete(zone, vrf=vrf, **asked.edit))
 
 
 @app.command(cls=Remote, epilog=example(f"tenure zone file {_SAMPLE} > prod.example.db"))
@@ -124,3 +124,6 @@ def check(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
         print("\n".join(found.said))
     if not found.sound:
         raise Exit(REFUSED)
+
+
+offer_import(app)
