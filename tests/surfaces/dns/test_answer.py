@@ -21,7 +21,7 @@ from tenure.surfaces.dns.answer import answer, truncated
 from tenure.surfaces.dns.table import ZoneTable
 from tests.surfaces.dns.oracle import FORWARD, NIBBLES, REVERSE, Oracle, grouped, sections
 
-A, NS, CNAME, SOA, PTR, TXT, AAAA, CAA = 1, 2, 5, 6, 12, 16, 28, 257
+A, NS, CNAME, SOA, PTR, MX, TXT, AAAA, CAA = 1, 2, 5, 6, 12, 15, 16, 28, 257
 LISTENER = (ip_address("127.0.0.1"), ip_address("::1"))
 V6_OWNER = "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0." + NIBBLES.name
 HOST = Record("vm-17.prod.example.", A, 300, ip_address("192.0.2.17").packed)
@@ -202,6 +202,55 @@ def test_the_asker_has_room_for_what_edns_says() -> None:
     assert sections(whole.answer) == grouped(MANY[:40])
     assert ask(table, "many.prod.example.", "A", use_edns=0, payload=640).flags & dns.flags.TC
     assert ask(table, "many.prod.example.", "A").flags & dns.flags.TC
+
+
+@pytest.mark.parametrize("payload", [None, 700, 4096])
+def test_what_is_reserved_stays_free(payload: int | None) -> None:
+    edns: dict[str, Any] = {} if payload is None else {"use_edns": 0, "payload": payload}
+    query = dns.message.make_query("many.prod.example.", "A", **edns).to_wire()
+    room = 512 if payload is None else min(payload, 1232)
+    for count in range(1, 80):
+        table = ZoneTable(LISTENER)
+        table.load(FORWARD, MANY[:count])
+        given = answer(query, table, False, 100)
+        assert given is not None and len(given) + 100 <= room
+        assert bool(given[2] & 2) == (len(query) + 16 * count + 100 > room)
+
+
+def test_what_need_not_be_told_gives_way() -> None:
+    table = ZoneTable(LISTENER)
+    mail = Record("mail.prod.example.", MX, 300, b"\0\x0a" + wire("many.prod.example."))
+    table.load(FORWARD, [mail, *MANY])
+    short = ask(table, "mail.prod.example.", "MX")
+    assert sections(short.answer) == grouped([mail])
+    assert not short.additional and not short.flags & dns.flags.TC
+    assert sections(ask(table, "mail.prod.example.", "MX", over_tcp=True).additional) == grouped(MANY)
+
+
+def test_a_referral_without_all_its_glue_is_cut() -> None:
+    table = ZoneTable(LISTENER)
+    lab = Record("lab.prod.example.", NS, 300, wire("ns.lab.prod.example."))
+    glue = [Record("ns.lab.prod.example.", A, 300, (0x0A000000 + at).to_bytes(4)) for at in range(100)]
+    table.load(FORWARD, [lab, *glue])
+    cut = ask(table, "x.lab.prod.example.", "A")
+    assert cut.flags & dns.flags.TC and not cut.authority
+    assert sections(ask(table, "x.lab.prod.example.", "A", over_tcp=True).additional) == grouped(glue)
+
+
+def test_at_most_eight_aliases_are_followed() -> None:
+    table = ZoneTable(LISTENER)
+    chain = [Record(f"a{at}.prod.example.", CNAME, 300, wire(f"a{at + 1}.prod.example.")) for at in range(20)]
+    table.load(FORWARD, [*chain, Record("a20.prod.example.", A, 300, b"\1\2\3\4")])
+    assert len(ask(table, "a0.prod.example.", "A").answer) == 9
+    assert len(ask(table, "a12.prod.example.", "A").answer) == 9
+
+
+def test_aliases_into_a_zone_that_is_closed_are_told_as_they_are() -> None:
+    table = ZoneTable(LISTENER)
+    away = Record("away.prod.example.", CNAME, 300, wire("x.closed.example."))
+    table.load(FORWARD, [away])
+    table.close(Zone(id="c", vrf="default", name="closed.example."))
+    assert sections(ask(table, "away.prod.example.", "A").answer) == grouped([away])
 
 
 def test_any_is_one_rrset(table: ZoneTable) -> None:

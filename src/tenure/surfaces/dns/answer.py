@@ -113,7 +113,7 @@ def _answer_from(
     if node is None and served.computed is not None:
         node = served.computed.find(path)
     matching: list[bytes] | None
-    if served.cuts or kind in _NOT_AT_ONCE:
+    if kind in _NOT_AT_ONCE or (served.cuts and served.cut(path) is not None):
         matching = None
     elif isinstance(node, bytes) and node[:2] == kind:
         matching = [_TO_QUESTION + node]

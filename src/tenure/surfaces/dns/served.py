@@ -119,10 +119,10 @@ class ServedZone:
 
     def cut(self, path: bytes) -> bytes | None:
         """The highest cut at or above `path`: from there on it is somebody else's; None if nothing is cut there."""
-        if not self.cuts:
-            return None
-        ends = label_ends(path)
-        return next((path[:end] for end in ends if path[:end] in self.cuts), None)
+        for end in label_ends(path) if self.cuts else ():
+            if path[:end] in self.cuts:
+                return path[:end]
+        return None
 
     def wildcard(self, path: bytes) -> Node | None:
         """What stands for the name at `path`, which does not exist; None if nothing does.
