@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.naming.serial import later, leap, step
+from tenure.naming.serial import later, leap, step, steps
 
 TOP = 2**32 - 1
 serials = st.integers(0, TOP)
@@ -52,6 +52,15 @@ def test_steps_across_the_wrap() -> None:
     assert step(TOP - 1) == TOP
     assert step(TOP) == 1
     assert step(0) == 1
+
+
+@given(serials | st.integers(TOP - 20, TOP), st.integers(0, 20))
+def test_steps_are_counted_and_zero_which_is_passed_is_one(serial: int, count: int) -> None:
+    last = serial
+    for _ in range(count):
+        last = step(last)
+    passed = count > 0 and (TOP - serial) < count
+    assert steps(serial, last) == count + passed
 
 
 @given(serials, st.integers(0, 2**28 - 1))
