@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.naming.hostnames import wire
-from tenure.naming.reverse import parse_pointer, pointer_name, zone_at, zone_span, zones_for
+from tenure.naming.reverse import (
+    classless_span,
+    classless_zone,
+    owner_number,
+    parse_pointer,
+    pointer_name,
+    pointer_owner,
+    zone_at,
+    zone_span,
+    zones_for,
+)
 from tenure.net.addresses import address_of, parse_address, parse_prefix, prefix_of, width
 
 
@@ -126,7 +136,70 @@ def test_a_zones_span_is_told_by_its_name(prefix: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["prod.example.", "arpa.", "x.10.in-addr.arpa.", "1.2.3.4.5.in-addr.arpa.", "64-26.2.0.192.in-addr.arpa."]
+    "name",
+    [
+        *("prod.example.", "arpa.", "x.10.in-addr.arpa.", "1.2.3.4.5.in-addr.arpa.", "0-24.2.0.192.in-addr.arpa."),
+        *("65-26.2.0.192.in-addr.arpa.", "064-26.2.0.192.in-addr.arpa.", "64-33.2.0.192.in-addr.arpa."),
+        *("256-26.2.0.192.in-addr.arpa.", "64-26.0.192.in-addr.arpa.", "64-26.256.0.192.in-addr.arpa."),
+        *("1.64-26.2.0.192.in-addr.arpa.", "64-26.02.0.192.in-addr.arpa.", "64/26.2.0.192.in-addr.arpa."),
+    ],
 )
 def test_names_that_span_nothing(name: str) -> None:
     assert zone_span(name) is None
+
+
+# RFC 2317
+
+
+def test_the_example_of_rfc_2317() -> None:
+    """Section 4: the /25, /26 and /26 of 192.0.2.0/24, in our form of the child zones' names."""
+    parents = {
+        "192.0.2.0/25": ("0-25.2.0.192.in-addr.arpa.", "192.0.2.1", "1.0-25.2.0.192.in-addr.arpa."),
+        "192.0.2.128/26": ("128-26.2.0.192.in-addr.arpa.", "192.0.2.129", "129.128-26.2.0.192.in-addr.arpa."),
+        "192.0.2.192/26": ("192-26.2.0.192.in-addr.arpa.", "192.0.2.194", "194.192-26.2.0.192.in-addr.arpa."),
+    }
+    for prefix, (zone, address, owner) in parents.items():
+        number, length = int(parse_address(address)), parse_prefix(prefix).prefixlen
+        assert classless_zone(number, length) == zone
+        assert pointer_owner(zone, 4, number) == owner
+        assert owner_number(zone, owner) == (4, number)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(25, 32), st.integers(0, 2**32 - 1))
+def test_a_classless_zone_holds_the_pointers_of_its_prefix_alone(number: int, length: int, other: int) -> None:
+    zone = classless_zone(number, length)
+    first = number >> (32 - length) << (32 - length)
+    last = first + 2 ** (32 - length) - 1
+    assert classless_span(zone) == (first, last)
+    assert zone_span(zone) == (4, first, last)
+    assert zone.endswith("." + zone_at(4, number, 24)[0])
+    owner = pointer_owner(zone, 4, number)
+    assert owner == f"{number & 255}.{zone}"
+    assert parse_pointer(owner) is None
+    assert owner_number(zone, owner) == (4, number)
+    assert owner_number(zone, pointer_name(4, number)) is None
+    beside = pointer_owner(zone, 4, other)
+    assert owner_number(zone, beside) == (
+        (4, first & ~255 | other & 255) if first & 255 <= other & 255 <= last & 255 else None
+    )
+    wire(owner)
+
+
+@pytest.mark.parametrize("label", ["", "x", "064", "63", "128", "256", "-64", "64.64", "٦٤"])
+def test_names_that_are_no_owner_in_a_classless_zone(label: str) -> None:
+    zone = "64-26.2.0.192.in-addr.arpa."
+    assert owner_number(zone, f"{label}.{zone}" if label else zone) is None
+
+
+@given(numbers)
+def test_in_other_zones_a_pointer_has_its_own_name(number: tuple[int, int]) -> None:
+    zone = zone_at(*number, 0)[0]
+    assert pointer_owner(zone, *number) == pointer_name(*number)
+    assert owner_number(zone, pointer_name(*number)) == number
+
+
+def test_a_label_of_a_classless_zone_is_no_addresss() -> None:
+    """A form that no address label collides with: the zones cut out of an octet's and its pointers are apart."""
+    labels = {classless_zone(first, length).partition(".")[0] for length in range(25, 33) for first in range(256)}
+    assert labels.isdisjoint(map(str, range(256)))
+    assert len(labels) == sum(2 ** (length - 24) for length in range(25, 33))

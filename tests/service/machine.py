@@ -17,7 +17,7 @@ from tenure.model.answers import Answer, Failure, Holding, Leased
 from tenure.model.dnsdata import Record
 from tenure.model.holding import ClaimRequest
 from tenure.model.leases import Client, Place
-from tenure.naming.reverse import parse_pointer
+from tenure.naming.reverse import owner_number
 from tenure.service.contents import zone_contents
 from tenure.service.replay import Rebuilt, differences
 from tenure.store.interface import Store, Turn
@@ -299,12 +299,13 @@ class Machine(RuleBasedStateMachine):
         found = self._loaded()
         assert self.views == found
         forward, pointers = Counter[tuple[str, str]](), Counter[str]()
-        for records in found.values():
+        zones = self.node.writer.memory.state.zones
+        for zone, records in found.items():
             for record in records:
                 if record.type in (1, 28):
                     forward[record.owner, str(ip_address(record.rdata))] += 1
                 else:
-                    version, number = parse_pointer(record.owner) or (0, 0)
+                    version, number = owner_number(zones[zone].name, record.owner) or (0, 0)
                     pointers[str(ip_address(number.to_bytes(4 if version == 4 else 16, "big")))] += 1
         shelved = self._shelved()
         held = [a for h in self.held.values() for a in h.addresses if a.ip not in shelved]
