@@ -8,7 +8,7 @@ import dns.rdatatype
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.model.dnsdata import Record, Zone
+from tenure.model.dnsdata import Record, Zone, ZoneChange
 from tenure.naming.authority import Delegated
 from tenure.naming.hostnames import wire
 from tenure.naming.templates import Stretch, parse_template
@@ -81,18 +81,32 @@ def views(draw: st.DrawFn) -> list[Filled]:
     return filled
 
 
-@settings(deadline=None)
-@given(views(), st.lists(TARGETS, min_size=1, max_size=6))
-def test_answers_are_those_of_a_simple_server(filled: list[Filled], asked: list[str]) -> None:
+@settings(deadline=None, max_examples=50)
+@given(st.data(), views(), st.lists(TARGETS, min_size=1, max_size=6))
+def test_answers_are_those_of_a_simple_server(data: st.DataObject, filled: list[Filled], asked: list[str]) -> None:
     table = ZoneTable([ip_address("127.0.0.1")])
     for each in filled:
-        table.put(table.build(each))
+        before = data.draw(records_of(each.zone))
+        table.put(table.build(each._replace(records=before)))
+        become(table, each.zone, before, each.records)
     naive = Naive(tuple(table.records(each.zone.id)) for each in filled)
     for each in filled:
         assert {*ahead(each.stretches, each.records)} <= {*table.records(each.zone.id)}
     for name in {*asked, *(record.owner for each in filled for record in (*each.records, *every(each)))}:
         for kind in KINDS:
             check(table, naive, name, kind)
+
+
+def become(table: ZoneTable, zone: Zone, before: tuple[Record, ...], after: tuple[Record, ...]) -> None:
+    """Change a zone; its journal must lead from the one to the other."""
+    served = table.zones[wire(zone.name)]
+    was = set(served.snapshot())
+    removed = tuple(record for record in before if record not in after)
+    added = tuple(record for record in after if record not in before)
+    table.apply(ZoneChange(zone.id, zone.serial + 1, 1, removed, added))
+    step = (served.journal.since(zone.serial) or [])[0]
+    assert {*step.removed} <= was and not {*step.added} & was
+    assert (was - {*step.removed}) | {*step.added} == set(served.snapshot())
 
 
 def every(filled: Filled) -> list[Record]:
