@@ -92,7 +92,8 @@ def _zone_uses(rng: random.Random, n: int, made: list[str]) -> Iterator[u.Use]:
     yield u.CreateRecord(zone="prod.example.", name=f"r{n}", type="TXT", data=f'"{n}"')
     if made:
         one = made.pop(rng.randrange(len(made)))
-        yield rng.choice((u.DeleteRecord(record=one), u.ChangeRecord(record=one, changes={"data": f'"changed {n}"'})))
+        yield rng.choice((u.DeleteRecord(record=one), u.ChangeRecord(record=one, changes={"ttl": n})))
+    yield u.CreateRecord(zone="prod.example.", name=f"r{n}", type="MX", data=f"10 r{n // 2}")
     yield u.CreateTsigKey(name=f"k{n}.example.", algorithm="hmac-sha256", sealed=b"sealed")
     fields: dict[str, object] = {"address": f"192.0.2.{n}", "key": f"k{n}.example."}
     yield u.CreateSecondary(name=f"ns{n}", fields=fields)

@@ -30,7 +30,9 @@ _SHOWN: Final = 100
 _INVENTORY: Final = ("vrfs", "locations", "networks", "subnets", "ranges", "zones", "records", "secondaries")
 _SECRET: Final = ("tokens", "tsig_keys")
 """Of these a snapshot has what the ledger has not beside each."""
-_THINGS: Final = ("vrfs", "locations", "networks", "ranges", "records", "made", "tsig_keys", "secondaries")
+_THINGS: Final = (
+    "vrfs", "locations", "networks", "ranges", "records", "made", "under", "aimed", "tsig_keys", "secondaries",
+)  # fmt: skip
 
 
 class Rebuilt:
