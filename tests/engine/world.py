@@ -157,7 +157,7 @@ class World:
         asked = u.Submission(use=use, actor="token:ci", if_match=if_match, dry_run=dry_run)
         before = fingerprint(self.state), of_facts(facts)
         try:
-            made = plan(asked, self.state, facts, moment)
+            made = self.decide(asked, facts, moment)
         except TenureError:
             assert (fingerprint(self.state), of_facts(facts)) == before
             raise
@@ -173,6 +173,10 @@ class World:
         self.tables.apply(events)
         self.events.extend(events)
         return Plan(made.answer, events, made.draft)
+
+    def decide(self, asked: u.Submission, facts: Facts, moment: Moment) -> Plan:
+        """The engine's plan; other worlds add what floors above the engine make of it."""
+        return plan(asked, self.state, facts, moment)
 
     def do(self, use: u.Use, **circumstances: Any) -> Any:
         """The answer alone."""
