@@ -6,21 +6,23 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 from tenure.model import uses as u
-from tenure.model.answers import Failure
+from tenure.model.answers import Failure, Leased
 from tenure.model.dnsdata import Record, Zone
 from tenure.model.holding import ClaimRequest
+from tenure.model.leases import Client, Place
 from tenure.naming import serial
 from tenure.naming.authority import authority
 from tenure.naming.reverse import pointer_name
 from tenure.net.addresses import parse_address
 from tenure.service.contents import Contents, zone_contents
 from tenure.service.planning import INTERNAL
-from tests.service.test_followed_lives import DEEDS, Lives
+from tests.service.test_followed_lives import DEEDS, Lives, mac_of
 from tests.service.world import Node, listed, submission
 
 HERE: Final = (parse_address("198.51.100.53"), parse_address("2001:db8:ffff::53"))
 """Where the server is reached; nobody holds these."""
 
+LINK: Final = Place(link=0x0A000001)
 TEMPLATES: Final = (None, "ip-{ip-dashed}", "{ip-hex}.dyn", "h{ip-hex}")
 NESTED: Final = (
     "10.0.0.16/28", "10.0.0.64/26", "10.0.0.64/28", "192.0.2.64/29", "2001:db8::40/122", "10.1.0.0/24", "10.1.1.64/26",
@@ -57,6 +59,7 @@ class Follower:
 
     def follow(self) -> int:
         """Assert that what was told since makes of each zone what it is now; how many records came and went."""
+        self._node.ok(u.ReadCapacity(network="prod"))  # so that it has heard of all that others wrote
         now, whole_ones, count = whole(self._node), set[str](), 0
         for committed in self._node.told[self._heard :]:
             whole_ones.update(committed.reload)
@@ -89,11 +92,13 @@ class ZoneLives(Lives):
         *DEEDS, "claim_there", "claim_there", "claim_twin", "claim_twin", "double", "double", "double_pointer",
         "record", "record", "record", "record", "hidden", "change_record", "drop_record", "drop_record", "drop_record",
         "template", "template", "set_aside", "take_back", "nest", "nest", "unnest", "unnest", "point", "point", "ttl",
-        "keep", "keep", "drop_zone", "drop_zone", "serve", "replicate", "together", "together", "turn",
+        "keep", "keep", "drop_zone", "drop_zone", "serve", "replicate", "lease", "lease", "unlease", "together",
+        "together", "turn",
     )  # fmt: skip
 
     def __init__(self, node: Node, chance: random.Random) -> None:
         super().__init__(node, chance)
+        self._leases: dict[str, int] = {}
         self._prefixes = ["10.0.0.0/25", "10.1.0.0/23", "192.0.2.64/26", "2001:db8::/120", "2001:db8:1::/64"]
 
     def claim_there(self) -> u.Use:
@@ -157,7 +162,8 @@ class ZoneLives(Lives):
     def change_record(self) -> u.Use | None:
         """A record changes its data or its TTL."""
         records = self._records()
-        changes: dict[str, object] = self.chance.choice(({"ttl": 60}, {"ttl": None}, {"data": "10.0.0.77"}))
+        some: tuple[dict[str, object], ...] = ({"ttl": 60}, {"ttl": None}, {"data": "10.0.0.77"})
+        changes = self.chance.choice(some)
         return u.ChangeRecord(record=self.chance.choice(records), changes=changes) if records else None
 
     def drop_record(self) -> u.Use | None:
@@ -237,6 +243,25 @@ class ZoneLives(Lives):
             return u.DeleteSecondary(secondary=self.chance.choice(secondaries).id)
         return u.CreateSecondary(name=f"s{self.chance.randrange(3)}", fields={"address": "198.51.100.2"})
 
+    def lease(self) -> u.Use | None:
+        """A stranger, who calls itself something, takes what DHCP offers it."""
+        mac = mac_of(200 + self.chance.randrange(4))
+        number = self.chance.randrange(112, 120)
+        name = self.chance.choice((None, "www", "shared", self._new_name(), f"ip-10-0-0-{number}"))
+        client = Client(mac=mac, hostname=name)
+        offered = self.node.answer(u.LeaseOffer(client=client, place=LINK))
+        if not isinstance(offered, Leased) or offered.lease is None:
+            return None
+        self._leases[mac] = offered.lease.address
+        return u.LeaseCommit(client=client, place=LINK, address=offered.lease.address, form="selecting")
+
+    def unlease(self) -> u.Use | None:
+        """It gives it back."""
+        if not self._leases:
+            return None
+        mac = self.chance.choice(sorted(self._leases))
+        return u.LeaseRelease(client=Client(mac=mac), place=LINK, address=self._leases.pop(mac))
+
     def together(self) -> u.Use | None:
         """Some of it in one use."""
         return u.Together(uses=tuple(self._several()))
@@ -248,7 +273,8 @@ class ZoneLives(Lives):
             self.done["turn"] = self.done.get("turn", 0) + 1
 
     def _several(self) -> list[Any]:
-        deeds = self.chance.choices([deed for deed in self.deeds if deed not in ("together", "turn", "wait")], k=3)
+        alone = ("together", "turn", "wait", "lease")
+        deeds = self.chance.choices([deed for deed in self.deeds if deed not in alone], k=3)
         return [use for deed in deeds if (use := getattr(self, deed)()) is not None]
 
     def _new_name(self) -> str:
