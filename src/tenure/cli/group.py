@@ -43,11 +43,15 @@ def offer_delete(app: Typer, find: Find, one: str, sample: str, text: str = "") 
     )
     def delete(ctx: Context, name: Thing) -> None:
         asked = session(ctx)
-        told = find(asked).delete(name, **asked.edit)
-        if told and asked.dry_run:
-            show_consequences(asked, f"{what} {name} would be deleted.", told)
-        else:
-            done(asked, f"{what} {name}", "deleted")
+        deleted(asked, f"{what} {name}", find(asked).delete(name, **asked.edit))
+
+
+def deleted(asked: Session, what: str, told: Mapping[str, Any] | None) -> None:
+    """Say that something is deleted; of a dry run, what would go."""
+    if told and asked.dry_run:
+        show_consequences(asked, f"{what} would be deleted.", told)
+    else:
+        done(asked, what, "deleted")
 
 
 def show_consequences(asked: Session, done: str, told: Mapping[str, Any]) -> None:

@@ -53,8 +53,44 @@ def test_an_empty_subnet_takes_its_zone_along(site: Site) -> None:
 
 def test_a_zone_that_another_subnet_needs_stays(site: Site) -> None:
     for cidr in ("10.8.0.0/25", "10.8.0.128/25"):
-        last = site.post("/v1/networks/prod/subnets", {"cidr": cidr})["id"]
+        last = site.post("/v1/networks/prod/subnets", {"cidr": cidr, "reverse": "plain"})["id"]
     assert tried(site, f"/v1/subnets/{last}")["consequences"]["zones"] == NOTHING
+
+
+def test_a_zone_with_records_or_of_a_person_stays(site: Site) -> None:
+    site.post("/v1/zones/prod.example./records", {"name": "@", "type": "TXT", "data": "one"})
+    site.ask("PATCH", "/v1/zones/3.0.10.in-addr.arpa.", {"kept": True})
+    assert tried(site, "/v1/networks/prod")["consequences"]["zones"] == NOTHING
+    assert tried(site, f"/v1/subnets/{site.subnet}")["consequences"]["zones"] == NOTHING
+    told = tried(site, "/v1/vrfs/default")["consequences"]
+    assert told["records"] == {"count": 1, "first": ["prod.example. TXT"]}
+
+
+@pytest.mark.parametrize(
+    ("cidr", "reverse", "zone"),
+    [
+        ("192.0.2.64/26", "auto", "64-26.2.0.192.in-addr.arpa."),
+        ("192.0.2.64/26", "plain", "2.0.192.in-addr.arpa."),
+        ("192.0.2.64/26", "off", None),
+        ("10.0.3.64/26", "auto", None),
+        ("10.0.3.64/26", "rfc2317", "64-26.3.0.10.in-addr.arpa."),
+        ("2001:db8:0:4::/62", "auto", "4.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa."),
+    ],
+)
+def test_a_subnet_takes_its_own_reverse_zones_along(site: Site, cidr: str, reverse: str, zone: str | None) -> None:
+    inside = cidr.startswith("10.")
+    network = "inner" if inside else "prod"
+    if inside:
+        site.post("/v1/vrfs", {"name": "blue"})
+        site.post("/v1/networks", {"name": network, "vrf": "blue"})
+        site.post(f"/v1/networks/{network}/subnets", {"cidr": "10.0.0.0/16"})
+    made = site.post(f"/v1/networks/{network}/subnets", {"cidr": cidr, "reverse": reverse})["id"]
+    told = tried(site, f"/v1/subnets/{made}")["consequences"]["zones"]["first"]
+    before = {each["name"] for each in site.get("/v1/zones")["items"]}
+    assert site.ask("DELETE", f"/v1/subnets/{made}").status_code == 204
+    after = {each["name"] for each in site.get("/v1/zones")["items"]}
+    assert set(told) == before - after
+    assert told[:1] == ([] if zone is None else [zone])
 
 
 def test_deleting_a_network_or_a_vrf_counts_all_of_it(site: Site, held: list[str]) -> None:
@@ -111,7 +147,9 @@ def test_ranges_tell_of_what_is_held_where_they_come_and_go(site: Site, held: li
     body = {"start": "10.0.3.200", "end": "10.0.3.210", "role": "dynamic"}
     made = site.post(f"/v1/subnets/{site.subnet}/ranges", body)["id"]
     assert tried(site, f"/v1/ranges/{made}") == {
-        "consequences": dict.fromkeys(("addresses", "names", "zones", "routes", "leases", "resting"), NOTHING),
+        "consequences": dict.fromkeys(
+            ("addresses", "names", "zones", "routes", "leases", "resting", "records"), NOTHING
+        ),
         "refused": None,
     }
     told = site.ask("PATCH", f"/v1/ranges/{made}?dry_run=true", {"start": "10.0.3.4"}).json()

@@ -16,7 +16,11 @@ def _zone(site: Site, **fields: Any) -> Any:
 
 
 def _record(site: Site, name: str, type_: str, data: str, **more: Any) -> Any:
-    return site.post(f"{ZONE}/records", {"name": name, "type": type_, "data": data, **more})
+    return _at(site, "prod.example.", name, type_, data, **more)
+
+
+def _at(site: Site, zone: str, name: str, type_: str, data: str, **more: Any) -> Any:
+    return site.post(f"/v1/zones/{zone}/records", {"name": name, "type": type_, "data": data, **more})
 
 
 def test_a_zone_is_made_shown_changed_and_deleted(site: Site) -> None:
@@ -37,7 +41,14 @@ def test_a_zone_is_made_shown_changed_and_deleted(site: Site) -> None:
         "revision": 2,
     }
     problem(site.ask("DELETE", f"/v1/zones/{zone['id']}", headers={"If-Match": '"1"'}), 412, "stale_revision")
-    assert site.ask("DELETE", "/v1/zones/made.example.?dry_run=true").status_code == 204
+    _at(site, "made.example.", "@", "TXT", "one")
+    told = site.ask("DELETE", "/v1/zones/made.example.?dry_run=true").json()
+    assert told["consequences"]["zones"]["first"] == ["made.example."]
+    assert told["consequences"]["records"] == {"count": 1, "first": ["made.example. TXT"]}
+    assert told["refused"]["code"] == "in_use"
+    (record,) = site.get("/v1/zones/made.example./records")["items"]
+    assert site.ask("DELETE", f"/v1/zones/made.example./records/{record['id']}").status_code == 204
+    assert site.ask("DELETE", "/v1/zones/made.example.?dry_run=true").json()["refused"] is None
     assert site.ask("DELETE", "/v1/zones/made.example.").status_code == 204
     problem(site.ask("GET", "/v1/zones/made.example."), 404, "not_found")
 
@@ -214,7 +225,7 @@ def test_a_file_holds_the_whole_zone(site: Site) -> None:
         ("*.dev.prod.example.", "TXT", '"any; one"'),
     }
     zone = dns.zone.from_text(answer.text, "prod.example.", relativize=False)
-    assert sum(len(found) for found in zone.iterate_rdatasets() for found in [found[1]]) == len(lines)
+    assert sum(len(rdataset) for _, rdataset in zone.iterate_rdatasets()) == len(lines)
 
 
 def test_a_file_holds_computed_names_where_nothing_real_is(site: Site) -> None:
@@ -262,7 +273,7 @@ def test_a_zone_is_delegated_by_name_servers_glue_and_cnames(site: Site) -> None
 
 
 def test_many_zones_and_records_come_in_one_import(site: Site) -> None:
-    items = [
+    items: list[dict[str, Any]] = [
         {"kind": "zone", "name": "bulk.example.", "ttl": 60},
         {"kind": "record", "zone": "bulk.example", "name": "@", "type": "TXT", "data": "one"},
         {"kind": "record", "zone": "bulk.example.", "name": "www", "type": "CNAME", "data": "@"},

@@ -56,7 +56,11 @@ def _loss(reads: Reads, vrf: Vrf, changes: dict[str, object] | None) -> Loss | N
     if changes is not None:
         return None
     return Loss(
-        extent=Extent(vrf=vrf.id), vrfs=(vrf.id,), lost=lambda prefix: True, left=lambda networks, subnets: ([], [])
+        extent=Extent(vrf=vrf.id),
+        vrfs=(vrf.id,),
+        lost=lambda prefix: True,
+        records=True,
+        left=lambda networks, subnets: ([], []),
     )
 
 

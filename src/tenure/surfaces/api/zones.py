@@ -12,6 +12,8 @@ from tenure.model.uses import ChangeZone, CreateZone, DeleteZone
 from tenure.naming.hostnames import parse_name
 from tenure.store.interface import Page, Reads, Seen
 from tenure.surfaces.api.backing import Backing
+from tenure.surfaces.api.consequences import EXAMPLE as TRIED
+from tenure.surfaces.api.consequences import TriedOut, tried_on_zone
 from tenure.surfaces.api.inventory import found, made, vrf_id
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
 from tenure.surfaces.api.schemas import (
@@ -220,10 +222,18 @@ async def change(asked: Asked) -> Response:
     "Delete a zone",
     name="delete_zone",
     query=ZoneEdit,
-    gives={204: None},
+    gives={204: None, 200: TriedOut},
+    answers={200: TRIED},
     refusals=("not_found", "in_use", "conflict"),
 )
 async def delete(asked: Asked) -> Response:
-    """Close a zone without hand-made records; one that networks or subnets need as well stays as long as they do."""
-    await asked.submit(DeleteZone(zone=await target(asked)))
-    return gone()
+    """Close a zone without hand-made records; one that networks or subnets need as well stays as long as they do.
+
+    A dry run answers 200 with what would go, and why it would be refused, if it would.
+    """
+    use = DeleteZone(zone=await target(asked))
+    if not asked.query.dry_run:
+        await asked.submit(use)
+        return gone()
+    zone = (await asked.look(seen_zone, asked.path("zone"), asked.query.vrf)).value
+    return answer(await tried_on_zone(asked, zone, use))
