@@ -151,6 +151,13 @@ def test_delegations_come_with_their_glue_and_those_of_zones_here_are_left_out(s
     assert "Tenure delegates by itself" in _why(report, "left out", 7)
 
 
+def test_glue_is_known_to_a_dry_run_that_was_refused_something_in_between(site: Site) -> None:
+    text = START + "ns.lab A 192.0.2.1\na A 192.0.2.2\na CNAME b\nlab NS ns.lab\n"
+    report = _import(site, text)
+    assert [each["line"] for each in report["refused"]] == [6]
+    assert _names(report, "record") == [("ns.lab", "A"), ("a", "A"), ("lab", "NS")]
+
+
 def test_what_the_service_refuses_stops_nothing_else(site: Site) -> None:
     text = START + "a A 192.0.2.1\na CNAME b\nb CNAME a\nc CNAME b\nc A 192.0.2.3\nd A 192.0.2.4\n"
     report = _import(site, text)

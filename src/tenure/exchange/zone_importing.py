@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from tenure.client import Client
 from tenure.errors import Exhausted, NotPermitted, RequestError, TenureError
-from tenure.exchange.importing import item_of
+from tenure.exchange.importing import MOST, item_of
 from tenure.exchange.present import Fields
-from tenure.exchange.zone_plan import GROUPS, Entry, Making, ZonePlan
+from tenure.exchange.zone_plan import GROUPS, Entry, Making, Rename, ZonePlan
 from tenure.exchange.zone_source import Unreadable
 
 _PIECE: Final = 1000
@@ -28,32 +28,41 @@ def perform(client: Client, plan: ZonePlan, advance: Callable[[int], None], *, d
         TenureError: The zone is refused, or the service answers no longer; the import can be started again, and goes
             on where it stopped.
     """
-    first = [{"kind": "zone", **plan.zone}] if plan.zone is not None else []
-    if first and not dry_run:
-        plan.zone = client.zones.make(plan.zone or {})
-        first = []
+    zone = [{"kind": "zone", **plan.zone}] if plan.zone is not None else []
+    if plan.zone is not None and not dry_run:
+        plan.zone = client.zones.make(plan.zone)
+        zone = []
     for rename in plan.renames:
-        try:
-            client.addresses.rename(rename.ip, rename.hostname, vrf=plan.vrf, dry_run=dry_run)
-        except (RequestError, Exhausted) as error:
-            _refused([rename.entry], error)
+        _rename(client, rename, plan.vrf, dry_run=dry_run)
         advance(1)
-    for items in (plan.claims, plan.records):
-        before = first if items is plan.records else []
+    for items, before in ((plan.claims, []), (plan.records, zone)):
         for at in range(0, len(items), _PIECE):
-            _make(client, items[at : at + _PIECE], before, dry_run=dry_run)
-            advance(len(items[at : at + _PIECE]))
+            piece = items[at : at + _PIECE]
+            _make(client, piece, before, dry_run=dry_run)
+            advance(len(piece))
+
+
+def _rename(client: Client, rename: Rename, vrf: str, *, dry_run: bool) -> None:
+    try:
+        client.addresses.rename(rename.ip, rename.hostname, vrf=vrf, dry_run=dry_run)
+    except (RequestError, Exhausted) as error:
+        _refused([rename.entry], error)
 
 
 def _make(client: Client, items: Sequence[Making], before: list[Fields], *, dry_run: bool) -> None:
-    """Make all that is not refused. What stands before a refused item is made by itself, what stands after it, too."""
+    """Make all that is not refused: what stands before a refused item, and what stands after it.
+
+    Args:
+        before: What later ones need, and no dry run has made; more is added to it.
+    """
     while items:
         at = _sent(client, items, before, dry_run=dry_run)
-        if at is None:
-            return
-        if at > 0 and not dry_run:
-            _make(client, items[:at], before, dry_run=dry_run)
-        items = items[at + 1 :]
+        good = items if at is None else items[:at]
+        if dry_run:
+            before += [each.fields for each in good if each.glue][: MOST - _PIECE - len(before)]
+        elif at:
+            _make(client, good, before, dry_run=dry_run)
+        items = [] if at is None else items[at + 1 :]
 
 
 def _sent(client: Client, items: Sequence[Making], before: list[Fields], *, dry_run: bool) -> int | None:

@@ -55,10 +55,11 @@ class Rename:
 
 @dataclass
 class Making:
-    """Something to be made as `POST /v1/import` takes it, for one record or several."""
+    """Something to be made as `POST /v1/import` takes it, for one record or several; `glue` is needed by others."""
 
     entries: list[Entry]
     fields: Fields
+    glue: bool = False
 
 
 @dataclass
@@ -112,7 +113,9 @@ class _Planner:
         rest = [self._place(each) for each in self._source]
         made = [entry for entry in rest if entry.group == "record"]
         for entry in sorted(made, key=lambda entry: _record(entry).type == "NS"):  # glue comes before what needs it
-            self.plan.records.append(Making([entry], self._fields(_record(entry))))
+            record = _record(entry)
+            glue = record.type in _ADDRESSES and self._cut(record.owner) is not None
+            self.plan.records.append(Making([entry], self._fields(record), glue))
         return self.plan
 
     def _zone(self) -> None:
