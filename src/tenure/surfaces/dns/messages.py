@@ -15,8 +15,11 @@ MESSAGE_SIZE: Final = 16383
 _COUNTS: Final = struct.Struct(">4H")
 _LENGTH: Final = struct.Struct(">H")
 _TO_QUESTION: Final = b"\xc0\x0c"
-_NAMES: Final = frozenset((b"\x00\x02", b"\x00\x05", b"\x00\x0c"))
+_NAMES: Final = frozenset((b"\x00\x02", b"\x00\x05", b"\x00\x06", b"\x00\x0c"))
+_NUMBERS: Final = 20
+"""Octets of the numbers at the end of a SOA, which follow its two names."""
 _FIXED: Final = 10
+_SOA: Final = 6
 
 
 class Messages:
@@ -35,6 +38,7 @@ class Messages:
         self._question = query[wire.HEADER : question.end]
         self._most = size - len(self._opt)
         self._name = question.name
+        self._shorter: dict[bytes, bytes] = {}
         self._parts: list[bytes]
         self._size: int
         self._domains: dict[bytes, bytes]
@@ -69,6 +73,8 @@ class Messages:
 
     def _compressed(self, packed: bytes, at: int) -> bytes:
         """The record, which begins at `at`, with its target's domain as a pointer if this message has named that."""
+        if packed[1] == _SOA:
+            return self._start_of_authority(packed)
         label = _FIXED + 1 + packed[_FIXED]
         domain = packed[label:]
         pointer = self._domains.get(domain)
@@ -78,3 +84,20 @@ class Messages:
             return packed
         short = packed[_FIXED:label] + pointer
         return packed[: _FIXED - 2] + _LENGTH.pack(len(short)) + short
+
+    def _start_of_authority(self, packed: bytes) -> bytes:
+        """The SOA with what its two names share with the zone as pointers: of steps it is nearly all there is."""
+        names = packed[_FIXED:-_NUMBERS]
+        short = self._shorter.get(names)
+        if short is None:
+            end = names.index(b"\0") + 1
+            short = self._shorter[names] = self._pointing(names[:end]) + self._pointing(names[end:])
+        return packed[: _FIXED - 2] + _LENGTH.pack(len(short) + _NUMBERS) + short + packed[-_NUMBERS:]
+
+    def _pointing(self, name: bytes) -> bytes:
+        at = 0
+        while at < len(name):
+            if name[at:] == self._name:
+                return name[:at] + _TO_QUESTION
+            at += 1 + name[at]
+        return name
