@@ -172,7 +172,9 @@ class _Shapes:
         """Whether an address is called so, or its pointer is there, unless somebody named it."""
         if zone_span(zone.name) is not None:
             found = owner_number(zone.name, owner)
-            voice = None if found is None else self._voice_at(zone.vrf, *found)
+            if found is None or self._state.reverse_zones.innermost(zone.vrf, *found) != zone.id:
+                return False
+            voice = self._voice_at(zone.vrf, *found)
             return voice is not None and voice.pointing
         for version, number in readings(owner):
             space = self._state.space_at(zone.vrf, version, number)
@@ -222,11 +224,15 @@ class _Shapes:
     def range(self, event: e.RangeCreated | e.RangeChanged | e.RangeDeleted) -> None:
         """Nothing is computed in a reserved one."""
         old, new = self._was[event.range.id], self._state.ranges.get(event.range.id)
-        space = self._state.subnets.get(event.range.subnet)
-        voice = None if space is None else _computing(self._voice(space.subnet))
-        if space is not None and voice is not None:
+        subnet = self._state.known("subnet", event.range.subnet)
+        if subnet is None:  # it went along: whoever is around it calls these addresses now
+            subnet = self._was[event.range.subnet]
+            voice = None if subnet is None else self._around_subnet(subnet, past=False)
+        else:
+            voice = self._voice(subnet)
+        if subnet is not None and _computing(voice) is not None:
             before, after = (_reserved([each] if each is not None else []) for each in (old, new))
-            view = _View(space.subnet.vrf, space.version)
+            view = _View(subnet.vrf, 6 if ":" in subnet.cidr else 4)
             self._spoken(view, (before | after) - (before & after), (voice, None), moved=True)
 
     def _respoken(self, subnet: str) -> None:
@@ -277,17 +283,17 @@ class _Shapes:
         """Addresses are called otherwise.
 
         Args:
-            moved: Another subnet calls them, or none: the pieces of a large IPv6 one beside them, that were answered
-                only, may be listed now (`Stretch.listed`), or the other way round.
+            moved: Another subnet calls them, or none: even if it is by the same template, the pieces of a large IPv6
+                subnet beside them that were answered only may be listed now (`Stretch.listed`), or the other way round.
         """
-        split = int(moved and view.version == 6)
-        if (voices[0] == voices[1] and not split) or voices == (None, None) or not region:
+        split = moved and view.version == 6
+        if (voices[0] == voices[1] and not split) or voices == (None, None):
             return
-        for domain in _differing([(v.domain, v.template) if v else None for v in voices], split):
-            self._named(view.vrf, domain[0])
+        for domain, _ in _differing([(v.domain, v.template) if v else None for v in voices], split) if region else ():
+            self._named(view.vrf, domain)
         if _differing([v if v and v.pointing else None for v in voices], split):
             for first, last in region:
-                for _, _, id_ in self._state.reverse_zones.over(*view, max(0, first - split), last + split):
+                for _, _, id_ in self._state.reverse_zones.over(*view, first, last):
                     self._touch(self._state.zones[id_])
 
     def _named(self, vrf: str, domain: str | None) -> None:
@@ -331,7 +337,7 @@ def _computing(voice: _Voice | None) -> _Voice | None:
     return voice if voice is not None and voice.template is not None else None
 
 
-def _differing(sides: list[Any], split: int) -> list[Any]:
+def _differing(sides: list[Any], split: bool) -> list[Any]:
     return [side for side in sides if side is not None] if split or sides[0] != sides[1] else []
 
 
