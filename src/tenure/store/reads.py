@@ -151,11 +151,12 @@ class Users(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A line of a search: `kind` is the noun, `label` what a person calls it."""
+    """A line of a search: `kind` is the noun, `label` what a person calls it; `zone` the id of a record's zone."""
 
     kind: str
     id: str
     label: str
+    zone: str = ""
 
 
 class Findings(NamedTuple):

@@ -150,6 +150,7 @@ class ZonesContract(ZonedFixtures):
         said = zoned.store.reads.search(q).value
         assert said.understood_as == "name"
         assert [(each.kind, each.label) for each in said.items] == found
+        assert {each.zone for each in said.items} <= {ZONE.id if each.kind == "record" else "" for each in said.items}
 
 
 class AlikeContract(StoreFixtures):

@@ -168,7 +168,13 @@ def test_a_follower_waits_for_the_next_event(site: Site) -> None:
 
 def test_anything_is_found(site: Site) -> None:
     ip = _claim(site)
+    site.post("/v1/zones/prod.example./records", {"name": "www", "type": "TXT", "data": "one"})
+    site.post("/v1/tsig-keys", {"name": "xfr"})
+    site.post("/v1/secondaries", {"name": "ns2", "address": "192.0.2.54", "key": "xfr"})
     for words, understood, kind in (
+        ("www.prod", "name", "record"),
+        ("xfr", "name", "tsig_key"),
+        ("ns2", "name", "secondary"),
         (ip, "address", "address"),
         ("52540 00a0b0c".replace(" ", ""), "mac", "machine"),
         ("compute-7", "name", "location"),

@@ -154,7 +154,7 @@ def _named(kind: str, table: Table, words: str, exact: bool) -> Select[Any]:
 
 def _records(condition: ColumnElement[bool]) -> Select[Any]:
     c = t.records.c
-    return select(literal("record"), c.id, c.owner + " " + c.type).where(c.until.is_(None), condition)
+    return select(literal("record"), c.id, c.owner + " " + c.type, c.zone).where(c.until.is_(None), condition)
 
 
 def _ids(lower: str) -> list[Select[Any]]:

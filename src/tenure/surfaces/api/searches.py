@@ -21,6 +21,8 @@ _PATHS = {
     "claim": "/v1/claims/",
     "zone": "/v1/zones/",
     "token": "/v1/tokens/",
+    "secondary": "/v1/secondaries/",
+    "tsig_key": "/v1/tsig-keys/",
 }
 
 _BY_LABEL = {
@@ -79,6 +81,8 @@ def _found_out(found: Found) -> FoundOut:
 
 
 def _url(found: Found) -> str:
+    if found.kind == "record":
+        return f"/v1/zones/{found.zone}/records/{found.id}"
     if found.kind in _PATHS:
         return _PATHS[found.kind] + found.id
     return _BY_LABEL[found.kind] + quote(found.label, safe="")
