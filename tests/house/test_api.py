@@ -96,6 +96,10 @@ _NETWORK = _made("/v1/networks", {"name": "lab"})
 _MACHINE = _made("/v1/machines", {"name": "vm-1"})
 _INSTANCE = _made("/v1/machines", {"name": "vm-1", "kind": "instance"})
 _LABELS = {"tags": {"add": ["x"]}}
+_ZONE = _made("/v1/zones", {"name": "made.example."})
+_RECORD = _made("/v1/zones/prod.example./records", {"name": "www", "type": "CNAME", "data": "web"})
+_KEY = _made("/v1/tsig-keys", {"name": "ns2"})
+_SECONDARY = _made("/v1/secondaries", {"name": "ns2", "address": "192.0.2.54", "unsigned": True})
 _TOKEN = _made("/v1/tokens", {"name": "ci", "role": "viewer"})
 
 
@@ -166,6 +170,21 @@ EXAMPLES: dict[str, Callable[[Site], Example]] = {
     "label_subnets": lambda site: Example("/v1/subnets", _LABELS),
     "label_machines": lambda site: Example(_all_of("/v1/machines", _MACHINE(site)), _LABELS),
     "label_claims": lambda site: Example(_all_of("/v1/claims", _claim(site)), _LABELS),
+    "create_zone": lambda site: Example("/v1/zones", {"name": "made.example."}),
+    "change_zone": lambda site: Example(f"/v1/zones/{_ZONE(site)}", {"ttl": 60}),
+    "delete_zone": lambda site: Example(f"/v1/zones/{_ZONE(site)}"),
+    "create_record": lambda site: Example(
+        "/v1/zones/prod.example./records", {"name": "@", "type": "MX", "data": "10 mail"}
+    ),
+    "change_record": lambda site: Example(f"/v1/zones/prod.example./records/{_RECORD(site)}", {"ttl": 60}),
+    "delete_record": lambda site: Example(f"/v1/zones/prod.example./records/{_RECORD(site)}"),
+    "create_tsig_key": lambda site: Example("/v1/tsig-keys", {"name": "ns2"}),
+    "delete_tsig_key": lambda site: Example(f"/v1/tsig-keys/{_KEY(site)}"),
+    "create_secondary": lambda site: Example(
+        "/v1/secondaries", {"name": "ns2", "address": "192.0.2.54", "unsigned": True}
+    ),
+    "change_secondary": lambda site: Example(f"/v1/secondaries/{_SECONDARY(site)}", {"notify": False}),
+    "delete_secondary": lambda site: Example(f"/v1/secondaries/{_SECONDARY(site)}"),
     "import_objects": lambda site: Example("/v1/import", {"items": [{"kind": "vrf", "name": "blue"}]}),
     "create_token": lambda site: Example("/v1/tokens", {"name": "ci", "role": "viewer"}),
     "delete_token": lambda site: Example(f"/v1/tokens/{_TOKEN(site)}"),
