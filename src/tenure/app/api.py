@@ -61,19 +61,11 @@ class Node:
             health = await self._door.health()
         except StoreUnavailable as error:
             return [error.message], []
-        return list(health.reasons), _notes(health.figures)
+        return list(health.reasons), list(health.notes)
 
     async def figures(self) -> dict[str, dict[str, float]]:
         """The counters of its processes, by role."""
         return (await self._door.health()).figures
-
-
-def _notes(figures: dict[str, dict[str, float]]) -> list[str]:
-    """What does not keep addresses from being claimed, and should be known."""
-    hidden = int(figures.get("dns", {}).get("dns_zones_hidden", 0))
-    if not hidden:
-        return []
-    return [f"DNS zones that are not served, because another address space has a zone of the same name: {hidden}"]
 
 
 def _primaries(settings: Settings, store: Store) -> Primaries:

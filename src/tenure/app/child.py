@@ -105,10 +105,12 @@ def collect_seldom() -> None:
     gc.set_threshold(_NEW_OBJECTS, 20, 50)
 
 
-async def report(door: Door, role: str, figures: Callable[[], dict[str, float]]) -> None:
-    """Leave this process's counters with the ledger's process once a second, for ever."""
+async def report(
+    door: Door, role: str, figures: Callable[[], dict[str, float]], notes: Callable[[], tuple[str, ...]] = tuple
+) -> None:
+    """Leave this process's counters, and what should be known, with the ledger's process once a second, for ever."""
     while True:
-        door.tell_figures(role, figures())
+        door.tell_figures(role, figures(), notes())
         await asyncio.sleep(_FIGURES_EVERY)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from tenure.app.child import SWITCH, Child, now, report, run
 from tenure.app.correspondents import Correspondents
@@ -54,13 +55,24 @@ async def main(child: Child) -> None:
         gauges = {"dns_zones_closed": view.closed, "dns_notify_pending": notifier.pending}
         return {**gauges, **{f"dns_{what}_total": count for what, count in counters.items()}}
 
+    def notes() -> tuple[str, ...]:
+        return tuple(_notes(view.unseen, correspondents.closed))
+
     try:
-        await child.work(_follow(child, store, subscriber), view.broken, report(door, "dns", figures))
+        await child.work(_follow(child, store, subscriber), view.broken, report(door, "dns", figures, notes))
     finally:
         notifier.close()
         await server.close()
         await door.close()
         store.close()
+
+
+def _notes(unseen: list[str], closed: Iterable[str]) -> Iterator[str]:
+    """What keeps nobody from asking for other zones."""
+    if unseen:
+        yield f"DNS zones of these address spaces are served by no listener, and to no key: {', '.join(unseen)}"
+    if closed:
+        yield f"TSIG keys that cannot be opened with this node's secret-key: {', '.join(sorted(closed))}"
 
 
 def _archive(loop: asyncio.AbstractEventLoop, store: Store) -> Archive:

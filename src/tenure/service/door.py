@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
@@ -117,6 +118,7 @@ class Caller(asyncio.Protocol):
                 self._ask(frame)
             case Figures():
                 self._server.figures[frame.role] = frame.figures
+                self._server.notes[frame.role] = frame.notes
             case AskHealth():
                 self._transport.write(pack(self._server.health(frame.number)))
             case _:
@@ -175,7 +177,7 @@ class DoorServer:
         own_figures: The counters of this process.
 
     Attributes:
-        figures: The latest counters of each other process, by role.
+        figures, notes: The latest counters of each other process, by role, and what it says should be known.
     """
 
     def __init__(
@@ -183,6 +185,7 @@ class DoorServer:
     ) -> None:
         self.submit = submit
         self.figures: dict[str, dict[str, float]] = {}
+        self.notes: dict[str, tuple[str, ...]] = {}
         self.callers: set[Caller] = set()
         self.mailbox = _Mailbox(asyncio.get_running_loop())
         self._reasons = reasons
@@ -194,7 +197,8 @@ class DoorServer:
 
     def health(self, number: int) -> Health:
         """How this node is, as the answer to a frame."""
-        return Health(number, tuple(self._reasons()), {**self.figures, "ledger": self._own_figures()})
+        figures, notes = {**self.figures, "ledger": self._own_figures()}, tuple(chain(*self.notes.values()))
+        return Health(number, tuple(self._reasons()), figures, notes)
 
     def close(self) -> None:
         """Let every caller go, after what was answered has been sent."""
@@ -306,10 +310,10 @@ class Door:
         assert isinstance(answer, Health)
         return answer
 
-    def tell_figures(self, role: str, figures: dict[str, float]) -> None:
-        """Leave this process's counters with the ledger's process; nothing happens while it is away."""
+    def tell_figures(self, role: str, figures: dict[str, float], notes: tuple[str, ...] = ()) -> None:
+        """Leave this process's counters with the ledger's process, and what should be known; not while it is away."""
         if self._line is not None:
-            self._line.transport.write(pack(Figures(role, figures)))
+            self._line.transport.write(pack(Figures(role, figures, notes)))
 
     async def close(self) -> None:
         """Let go; callers that still wait get OutcomeUnknown."""

@@ -55,10 +55,14 @@ class Refused(_Frame):
 
 
 class Figures(_Frame):
-    """A process's counters as they are now, by name; sent by each process once a second."""
+    """A process's counters as they are now, by name; sent by each process once a second.
+
+    `notes`: Sentences about what should be known and keeps nobody from working.
+    """
 
     role: str
     figures: dict[str, float]
+    notes: tuple[str, ...] = ()
 
 
 class AskHealth(_Frame):
@@ -73,11 +77,13 @@ class Health(_Frame):
     Attributes:
         reasons: Why it should not be asked now; empty if all is well.
         figures: The counters of all processes, by role, at most a second old.
+        notes: What its processes say should be known.
     """
 
     number: int
     reasons: tuple[str, ...]
     figures: dict[str, dict[str, float]]
+    notes: tuple[str, ...] = ()
 
 
 class Follow(_Frame):
