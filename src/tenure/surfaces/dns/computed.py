@@ -42,7 +42,7 @@ class Ahead:
         self._head = FIXED.pack(kind, IN, self.stretch.ttl, self._octets)
 
     @property
-    def place(self) -> tuple[int, int]:
+    def begin(self) -> tuple[int, int]:
         """Where it begins: version and first address. Stretches that one spelling names are disjoint."""
         return self.stretch.version, self.stretch.first
 
@@ -67,8 +67,8 @@ class _Spelling(ABC):
     """One way from an address to a name in the zone, and the stretches that are called so."""
 
     def __init__(self, aheads: Iterable[Ahead]) -> None:
-        self._aheads = sorted(aheads, key=lambda ahead: ahead.place)
-        self._places = [ahead.place for ahead in self._aheads]
+        self._aheads = sorted(aheads, key=lambda ahead: ahead.begin)
+        self._begins = [ahead.begin for ahead in self._aheads]
 
     def place(self, name: str) -> Place | None:
         """The address whose name this is, taken or not."""
@@ -76,7 +76,7 @@ class _Spelling(ABC):
         if found is None:
             return None
         version, number = found
-        at = bisect_right(self._places, found) - 1
+        at = bisect_right(self._begins, found) - 1
         if at < 0:
             return None
         ahead = self._aheads[at]
@@ -91,8 +91,8 @@ class _Spelling(ABC):
         """The version and number of the address that has this name, of a stretch or not."""
 
     def _free(self, version: int, first: int, last: int) -> bool:
-        at = max(bisect_right(self._places, (version, first)) - 1, 0)
-        while at < len(self._aheads) and self._places[at] <= (version, last):
+        at = max(bisect_right(self._begins, (version, first)) - 1, 0)
+        while at < len(self._aheads) and self._begins[at] <= (version, last):
             ahead = self._aheads[at]
             if ahead.stretch.version == version and ahead.stretch.last >= first and ahead.free(first, last):
                 return True
