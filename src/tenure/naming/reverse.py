@@ -12,6 +12,7 @@ Source: RFC 1035 section 3.5; RFC 2317 section 4; RFC 3596 section 2.5.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from tenure.net.addresses import Prefix, width
@@ -87,6 +88,7 @@ def classless_zone(number: int, length: int) -> str:
     return f"{first & 255}-{length}.{zone_at(4, number, 24)[0]}"
 
 
+@lru_cache(maxsize=4096)
 def classless_span(name: str) -> tuple[int, int] | None:
     """First and last address of a zone that `classless_zone` names; None for any other name."""
     found = _CLASSLESS.fullmatch(name)

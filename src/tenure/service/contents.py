@@ -4,6 +4,7 @@ Nothing of a zone is stored but what people made; the rest follows from a snapsh
 `tenure.service.zones` follows it from event to event.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
@@ -67,16 +68,17 @@ def zone_contents(snapshot: Snapshot, wanted: Collection[str] | None = None) -> 
         if zone.catalog:
             said.update((member(zone, other), None) for other in snapshot.zones if _is_member(other, zone))
         stretched, cut = tuple(calling.computed.get(zone.id, ())), tuple(below.get(zone.id, ()))
-        yield Contents(zone, cuts.servers(zone), cut, stretched, _chained(said, calling.records(zone)))
+        automatic = calling.records(zone)
+        yield Contents(zone, cuts.servers(zone), cut, stretched, _with(said, automatic) if said else automatic)
 
 
 def _is_member(zone: Zone, catalog: Zone) -> bool:
     return zone.vrf == catalog.vrf and not zone.catalog
 
 
-def _chained(said: dict[Record, None], automatic: Iterator[Record]) -> Iterator[Record]:
+def _with(said: dict[Record, None], automatic: Iterator[Record]) -> Iterator[Record]:
     yield from said
-    yield from (record for record in automatic if record not in said) if said else automatic
+    yield from (record for record in automatic if record not in said)
 
 
 class _Cuts:
@@ -144,6 +146,8 @@ class _Calling:
         for zone in snapshot.zones:
             where.put(zone)
         self._pointers = PointerZones(where, {zone.id: zone for zone in snapshot.zones})
+        self._spans = {each.id: span_of(each) for each in snapshot.subnets if self._links[each.id] is not None}
+        self._homes: dict[str, tuple[list[int], list[tuple[int, int, Zone]]]] = {}
         self._forward: dict[str, dict[str, _Called]] = {}
         self._reverse: dict[str, dict[str, _Called]] = {}
         self.computed: dict[str, list[Computed]] = {}
@@ -175,7 +179,7 @@ class _Calling:
             found = self._links[subnet.id]
             if found is None:
                 continue
-            version, first, last = span_of(subnet)
+            version, first, last = self._spans[subnet.id]
             pairs = [*self._crossed.get(subnet.id, ())]
             if found.reverse:
                 pairs += pointed.get((found.vrf, version), RangeSet()).within(first, last)
@@ -202,12 +206,22 @@ class _Calling:
     def _call(self, found: Link, name: Named) -> None:
         if found.forward is not None and found.forward.id in self._shown:
             _note(self._forward, found.forward.id, found, name)
-        zone = self._pointers.at(found.vrf, found.version, name.number) if found.reverse else None
-        if zone is not None and zone.id in self._shown:
-            _note(self._reverse, zone.id, found, name)
+        if found.reverse:
+            zone = self._home(found, name)
+            if zone is not None and zone.id in self._shown:
+                _note(self._reverse, zone.id, found, name)
         taking = self._ahead.get((found.vrf, found.version))
         if taking is not None:
             taking.take(name.number)
+
+    def _home(self, found: Link, name: Named) -> Zone | None:
+        """The zone of a pointer; those of a subnet are looked up once."""
+        known = self._homes.get(name.subnet)
+        if known is None:
+            pieces = list(self._pointers.within(found.vrf, *self._spans[name.subnet]))
+            known = self._homes[name.subnet] = [piece[0] for piece in pieces], pieces
+        at = bisect_right(known[0], name.number) - 1
+        return known[1][at][2] if at >= 0 and name.number <= known[1][at][1] else None
 
     def _compute(self, snapshot: Snapshot) -> None:
         """Find what is computed in the zones that are shown, and who may hold addresses of it."""
