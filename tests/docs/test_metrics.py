@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from tenure.surfaces.dhcp.v4_desk import _NAMES, Desk
-from tenure.surfaces.dns.server import _OUTCOMES, DnsServer
+from tenure.surfaces.dns.notify import Notifier, Peer
+from tenure.surfaces.dns.responder import OUTCOMES, Responder
+from tenure.surfaces.dns.server import DnsServer
 from tests.house.sources import PACKAGE, ROOT
 from tests.whole.serving import Serving, soa, until
 
@@ -30,22 +32,26 @@ def _declared(of: type, attribute: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", said))
 
 
+def _dns() -> set[str]:
+    return set().union(*(_declared(each, "counters") for each in (DnsServer, Responder, Peer, Notifier)))
+
+
 def _possible() -> set[str]:
     """The metrics of DNS and DHCP that can ever come."""
-    dns = _declared(DnsServer, "counters") | set(_OUTCOMES)
+    dns = _dns() | set(OUTCOMES.values())
     dropped = _declared(Desk, "dropped")
     found = {f"dns_{name}" for name in dns} | {f"dhcp_dropped_{name}" for name in dropped}
     found |= {f"dhcp_received_{name}" for name in (*_NAMES, "other")}
     found |= {f"dhcp_sent_{name}" for name in SENT} | {"dhcp_from_memory"}
-    gauges = _counted(r'"(dns_\w+)": view', "../app/dns.py")
+    gauges = _counted(r'"(dns_\w+)": (?:view|notifier)', "../app/dns.py")
     return {f"tenure_{name}_total" for name in found} | {f"tenure_{name}" for name in gauges}
 
 
 def test_what_is_counted_under_a_name_is_declared() -> None:
     assert _counted(r'dropped\["(\w+)"\]', "dhcp/v4_desk.py", "dhcp/server.py") - _declared(Desk, "dropped") == set()
-    dns = _counted(r'counters\["(\w+)"\]', "dns/server.py")
-    assert dns
-    assert dns - _declared(DnsServer, "counters") == set()
+    dns = _counted(r'counters\["(\w+)"', "dns/server.py", "dns/responder.py", "dns/notify.py")
+    assert len(dns) > 10
+    assert dns - _dns() == set()
 
 
 @pytest.mark.whole

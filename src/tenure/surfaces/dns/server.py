@@ -34,8 +34,8 @@ class DnsServer:
     Args:
         loop: The running loop; everything happens in it.
         listeners: Where it is asked.
-        responder: What answers. Changes between two queries are seen by the second. To its counters are added `udp`,
-            `tcp`, `unsent`, `limited`, `not_ready`.
+        responder: What answers. Changes between two queries are seen by the second. It is given more
+            counters: `udp`, `tcp`, `unsent`, `limited`, `not_ready`.
         limit: How many datagrams a prefix may draw; loopback is never limited. None limits nobody.
         idle: Seconds without a whole query after which a connection is closed.
         most: Connections open at once; the idlest gives way.
