@@ -284,7 +284,7 @@ class Notifier:
     Args:
         zones: The zones of a vrf that are served now.
         sources: Where a vrf is served: it is from there that its secondaries are told, for they know that address.
-        counters: Those of `Peer`, and `notify_strange`: answers to nothing, or badly signed.
+        counters: Those of a peer, and `notify_strange`: answers to nothing, or badly signed.
 
     Attributes:
         on: Whether anything is told; as long as it is not, nothing is remembered either.
