@@ -141,7 +141,8 @@ def test_of_two_changes_of_one_name_the_last_holds_everywhere() -> None:
     both = (u.RenameAddress(vrf="default", ip=ip, hostname=name) for name in ("b", "c"))
     world.do(u.Together(uses=tuple(both)))
     assert names(world) == {ip: "c"}
-    first, second = world.events[-2:]
+    events: list[Any] = world.events[-2:]
+    first, second = events
     assert (first.left.hostname, first.allocation.hostname) == ("a", "b")
     assert (second.left.hostname, second.allocation.hostname) == ("b", "c")
     world.claim(hostname="a")

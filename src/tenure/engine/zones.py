@@ -173,7 +173,7 @@ def _reverse_name(name: str) -> None:
             pointer="/name",
             value=name,
         )
-    if span[1] == span[2] and "-" not in name:
+    if span[1] == span[2] and classless_span(name) is None:
         raise InvalidValue(f"{name} is an address's name, not a zone's", pointer="/name", value=name)
 
 
