@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.errors import InvalidValue
-from tenure.naming.hostnames import display, fqdn, from_wire, parse_domain, parse_hostname, wire
+from tenure.naming.hostnames import display, fqdn, from_wire, parse_domain, parse_hostname, parse_name, wire
 
 labels = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,12}[a-z0-9])?", fullmatch=True).filter(lambda x: not x.startswith("xn--"))
 hostnames = st.lists(labels.filter(lambda x: not x.isdigit()), min_size=1, max_size=4).map(".".join)
@@ -215,3 +215,58 @@ def test_any_octets_are_refused_or_come_back(octets: bytes) -> None:
     except InvalidValue:
         return
     assert wire(name) == octets
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("_sip._TCP", "_sip._tcp"),
+        ("a_b.example.", "a_b.example."),
+        ("_", "_"),
+        ("0/25.2.0.192.in-addr.arpa.", "0/25.2.0.192.in-addr.arpa."),
+        ("*", "*"),
+        ("*.Apps", "*.apps"),
+        ("*.example.", "*.example."),
+        ("bücher", "xn--bcher-kva"),
+        ("www", "www"),
+    ],
+)
+def test_names_that_no_host_has(text: str, name: str) -> None:
+    assert parse_name(text, wildcard=True) == name
+    assert parse_name(name, wildcard=True) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ".", "*.", "**", "*a", "a.*", "*.*", "-_", "_-", "a/b", "0/255", "/25", "_bücher", "xn--_a", "xn--a", "a b",
+     "a\n", "_" * 64, "*." + "x." * 125 + "xx", "1.2.3.4", "_a.1."],
+)  # fmt: skip
+def test_names_that_nothing_has(text: str) -> None:
+    with pytest.raises(InvalidValue) as caught:
+        parse_name(text, "/name", wildcard=True)
+    assert caught.value.facts["pointer"] == "/name"
+
+
+def test_a_wildcard_only_where_one_may_be() -> None:
+    for text in ("*", "*.a"):
+        with pytest.raises(InvalidValue):
+            parse_name(text)
+
+
+@given(text=st.text(max_size=40))
+def test_what_a_host_may_be_called_anything_may_be_called(text: str) -> None:
+    try:
+        name = parse_hostname(text)
+    except InvalidValue:
+        return
+    assert parse_name(text) == parse_name(text, wildcard=True) == name
+
+
+@given(text=st.text(alphabet="ab_-*/.09xn", max_size=20))
+def test_any_name_goes_over_the_wire_or_is_refused(text: str) -> None:
+    try:
+        name = parse_name(text, wildcard=True)
+    except InvalidValue:
+        return
+    absolute = fqdn(name, "example.")
+    assert from_wire(wire(absolute)) == absolute

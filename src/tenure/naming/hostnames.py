@@ -76,7 +76,7 @@ def parse_name(text: str, pointer: str = "", *, wildcard: bool = False) -> str:
     name = _parse_name(below, _parse_any_label, pointer)
     if below == text:
         return name
-    if len(name) + 1 > LONGEST_NAME:
+    if len(name.removesuffix(".")) + len("*.") > LONGEST_NAME:
         raise refusal(text, f"is longer than {LONGEST_NAME} octets", pointer)
     return "*." + name
 
