@@ -188,6 +188,33 @@ def test_the_zone_file_of_tenure_is_there_already(site: Site) -> None:
     assert report["counts"]["left out"] == 2
 
 
+def test_names_that_two_may_share_are_names_of_both(site: Site) -> None:
+    for ip in ("10.0.3.10", "10.0.3.11", "10.0.3.12"):
+        _hold(site, ip, ip)
+    assert _import(site, START + "one A 10.0.3.10\none A 10.0.3.11\n")["counts"]["named"] == 1
+    site.ask("PATCH", "/v1/networks/prod", {"shared_names": True})
+    assert _import(site, START + "two A 10.0.3.11\ntwo A 10.0.3.12\n")["counts"]["named"] == 2
+
+
+def test_a_zone_is_that_of_its_vrf(site: Site) -> None:
+    site.post("/v1/vrfs", {"name": "lab"})
+    site.post("/v1/networks", {"name": "lab-net", "vrf": "lab", "domain": ZONE})
+    site.post("/v1/networks/lab-net/subnets", {"cidr": "10.0.3.0/24"})
+    site.post("/v1/claims", {"network": "lab-net", "address": "10.0.3.10", "handle": "lab"})
+    plan = _plan(site, START + "web A 10.0.3.10\nfar A 192.0.2.1\n", vrf="lab")
+    zone_importing.perform(client_of(site), plan, lambda more: None)
+    report = zone_importing.report(plan, dry_run=False)
+    assert (_names(report, "named"), _names(report, "record")) == ([("web", "A")], [("far", "A")])
+    assert site.get("/v1/addresses/10.0.3.10?vrf=lab")["name"] == "web.prod.example."
+    assert site.get("/v1/zones/prod.example./records?vrf=default")["items"] == []
+
+
+def test_a_long_zone_is_made_in_pieces(site: Site) -> None:
+    hosts = "".join(f"h{number} A 192.0.2.{number % 250}\n" for number in range(1100))
+    report = _import(site, START + "h7 CNAME x\n" + hosts + "h1050 CNAME x\n")
+    assert (report["counts"]["record"], report["counts"]["refused"]) == (1100, 2)
+
+
 def test_names_that_cannot_be_are_told(site: Site) -> None:
     with pytest.raises(InvalidValue, match="the root"):
         origin_name(".")

@@ -332,7 +332,10 @@ zone:
 
 
 class Nsd(Secondary):
-    """NSD, which is told of each zone; those that come later by `add`."""
+    """NSD, which is told of each zone; those that come later by `add`.
+
+    It writes what it has within a second or two (`written`); killed before that, it has to take it again.
+    """
 
     programs = ("nsd", "nsd-control")
     catalogs = False
@@ -346,6 +349,11 @@ class Nsd(Secondary):
         gone = tuple(zones)
         self._control("delzones", "".join(f"{zone}\n" for zone in gone))
         self._until(lambda: all(self.serial(zone) is None for zone in gone), 20, f"forgets {', '.join(gone)}")
+
+    def written(self, zone: str, text: str) -> None:
+        """Return when the file that it would start from has this text; fails after twenty seconds."""
+        file = self.directory / f"{zone}.zone"
+        self._until(lambda: file.exists() and text in file.read_text(), 20, f"writes {text} of {zone}")
 
     def _control(self, word: str, given: str) -> None:
         argv = ["nsd-control", "-c", str(self.directory / "nsd.conf"), word]
@@ -385,7 +393,7 @@ server:
   pidfile: {here}/nsd.pid
   verbosity: 2
   rrl-ratelimit: 0
-  zonefiles-write: 3600
+  zonefiles-write: 1
 remote-control:
   control-enable: yes
   control-interface: {here}/nsd.ctl

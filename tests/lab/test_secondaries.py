@@ -74,14 +74,20 @@ def site(tmp_path: Path) -> Iterator[Site]:
         yield made
 
 
-def test_all_follow_and_go_on_where_they_stopped(site: Site) -> None:
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+def test_all_follow_and_go_on_where_they_ended(site: Site, how: str) -> None:
     site.agree()
     site.add("second", "192.0.2.2")
     site.agree()
     serial = site.primary.serial("lab.example")
     assert serial
-    for number, each in enumerate(site.secondaries):
-        each.kill() if number % 2 else each.stop()
+    for each in site.secondaries:
+        if how == "killed":
+            if isinstance(each, Nsd):
+                each.written("lab.example", "192.0.2.2")
+            each.kill()
+        else:
+            each.stop()
     site.primary.stop()
     for each in site.secondaries:
         each.start().wait("lab.example", serial)
