@@ -211,11 +211,13 @@ def test_a_refused_batch_uses_no_address_up(site: Site) -> None:
     assert _claim(site, "prod")["addresses"][0]["ip"] == first
 
 
-def test_a_fully_qualified_host_name_is_refused_with_the_reason(site: Site) -> None:
-    answer = site.ask("POST", "/v1/claims", {"network": "prod", "hostname": "vm.prod.example."})
+def test_a_fully_qualified_host_name_is_read_in_its_zone_and_refused_in_another(site: Site) -> None:
+    made = site.post("/v1/claims", {"network": "prod", "hostname": "Bücher.prod.example."})
+    assert (made["hostname"], made["addresses"][0]["name"]) == ("xn--bcher-kva", "xn--bcher-kva.prod.example.")
+    answer = site.ask("POST", "/v1/claims", {"network": "prod", "hostname": "vm.example."})
     found = problem(answer, 422, "invalid_value")
     assert found["pointer"] == "/hostname"
-    assert "fully qualified" in found["detail"]
+    assert "another zone" in found["detail"]
 
 
 def test_a_field_with_an_endless_name_is_not_repeated(site: Site) -> None:
