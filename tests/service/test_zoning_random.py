@@ -12,7 +12,7 @@ from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.naming.reverse import pointer_owner
 from tenure.net.addresses import text_of
-from tests.service.zoning_oracle import ZonedWorld, cuts, described, net_of, pieces, span, wanted
+from tests.service.zoning_oracle import ZonedWorld, cuts, described, is_classless, net_of, pieces, span, wanted
 
 STEPS = 120
 MODES = ("auto", "auto", "plain", "rfc2317", "off")
@@ -68,7 +68,9 @@ class Walk:
         if switched != self.switched() or isinstance(use, u.Together | u.ChangeZone | u.DeleteZone):
             return  # what is held may have gone elsewhere, or a person says so
         came = {name for name in {*before, *after} if (name in before) != (name in after)}
-        beside = {name for name in told for each in came if "-" in name and "-" in each}  # the wider classless one
+        beside = {
+            name for name in told for each in came if is_classless(name) and is_classless(each)
+        }  # the wider classless one
         assert told <= changed | beside, (use, told - changed)
 
     def switched(self) -> Any:

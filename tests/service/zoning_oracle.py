@@ -207,10 +207,15 @@ def _hidden(state: State, zone: Zone, computed: dict[Any, Any]) -> Iterator[str]
                 yield owner
 
 
+def is_classless(zone: str) -> bool:
+    """Whether a zone is named as RFC 2317 has it."""
+    return "-" in zone.partition(".")[0]
+
+
 def _pointing(zone: str, owner: str) -> tuple[int, int] | None:
     whole = span(zone)
     assert whole is not None
-    if "-" in zone:
+    if is_classless(zone):
         label = owner.removesuffix("." + zone)
         number = whole[1] & ~255 | int(label) if label.isdigit() else -1
         return (4, number) if whole[1] <= number <= whole[2] else None
