@@ -71,7 +71,7 @@ def test_the_zone_above_has_servers_and_glue() -> None:
 
 @pytest.mark.parametrize("nibble", "9abcdef")
 def test_glue_below_any_nibble_is_valid(nibble: str) -> None:
-    """netbox-plugin-dns 268: a reverse zone at a letter is a zone like any other, and its server has its address."""
+    """A reverse zone at a letter is a zone like any other, and its server has its address."""
     name = f"{nibble}.8.b.d.0.1.0.0.2.ip6.arpa."
     found = list(delegation(cut(name), HERE))
     assert shown(found) == {

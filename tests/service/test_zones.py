@@ -52,7 +52,7 @@ def test_a_claim_without_a_name_moves_no_serial(node: Node) -> None:
     [
         ("10.8.0.0/23", "10.8.1.7", "1.8.10.in-addr.arpa."),
         ("10.9.0.0/16", "10.9.200.7", "9.10.in-addr.arpa."),
-        ("192.0.2.64/26", "192.0.2.70", "2.0.192.in-addr.arpa."),
+        ("192.0.2.64/26", "192.0.2.70", "64-26.2.0.192.in-addr.arpa."),
         ("2001:db8:0:4::/62", "2001:db8:0:7::9", "7.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa."),
     ],
 )
@@ -65,7 +65,7 @@ def test_pointers_are_in_the_zone_that_covers_them(node: Node, cidr: str, addres
 
 def test_two_subnets_of_one_octet_zone_share_it(node: Node) -> None:
     for cidr in ("192.0.2.0/26", "192.0.2.64/26", "192.0.2.128/26"):
-        node.ok(u.CreateSubnet(network="prod", cidr=cidr))
+        node.ok(u.CreateSubnet(network="prod", cidr=cidr, fields={"reverse": "plain"}))
     held = [node.claim(f"c{at}", hostname=f"c{at}", address=f"192.0.2.{64 * at + 5}") for at in range(3)]
     node.release(held[1])
     assert set(names(node, "2.0.192.in-addr.arpa.")) == {f"{at}.2.0.192.in-addr.arpa." for at in (5, 133)}
@@ -76,7 +76,7 @@ def test_two_subnets_of_one_octet_zone_share_it(node: Node) -> None:
 
 def test_a_subnet_released_and_deleted_together_takes_its_pointers_along(node: Node) -> None:
     for cidr in ("192.0.2.0/26", "192.0.2.64/26"):
-        node.ok(u.CreateSubnet(network="prod", cidr=cidr))
+        node.ok(u.CreateSubnet(network="prod", cidr=cidr, fields={"reverse": "plain"}))
     held = [node.claim(f"c{at}", hostname=f"c{at}", address=f"192.0.2.{64 * at + 5}") for at in range(2)]
     together = (u.ReleaseClaim(claim=held[1].claim.id), u.DeleteSubnet(subnet="192.0.2.64/26"))
     node.ok(u.Together(uses=together))
@@ -91,13 +91,15 @@ def test_no_pointers_where_the_subnet_wants_none(node: Node) -> None:
     node.check()
 
 
-def test_a_nested_subnet_takes_over_the_pointers_below_it(node: Node) -> None:
+def test_a_zone_in_another_takes_over_the_pointers_below_it(node: Node) -> None:
     node.ok(u.CreateSubnet(network="prod", cidr="10.16.0.0/16"))
     node.claim("a", hostname="a", address="10.16.3.9")
     node.claim("b", hostname="b", address="10.16.4.9")
     node.ok(u.CreateSubnet(network="prod", cidr="10.16.5.0/25"))
     node.claim("c", hostname="c", address="10.16.5.9")
     node.claim("d", hostname="d", address="10.16.5.200")
+    assert len(names(node, "16.10.in-addr.arpa.")) == 4
+    node.ok(u.CreateZone(name="5.16.10.in-addr.arpa."))
     assert set(names(node, "5.16.10.in-addr.arpa.")) == {"9.5.16.10.in-addr.arpa.", "200.5.16.10.in-addr.arpa."}
     assert set(names(node, "16.10.in-addr.arpa.")) == {"9.3.16.10.in-addr.arpa.", "9.4.16.10.in-addr.arpa."}
     node.check()
