@@ -151,7 +151,7 @@ class Walk:
         names = [*cuts(net), "example.", "dyn.prod.example.", "x.lab.prod.example."]
         if net.version == 4 and net.prefixlen > 24:
             names.append(f"{int(net[0]) & 255}-{net.prefixlen}.{names[0]}")
-        fields = {"name_servers": self.chance.choice(SERVERS)}
+        fields: dict[str, object] = {"name_servers": self.chance.choice(SERVERS)}
         return u.CreateZone(
             name=self.chance.choice(names[-8:]), vrf=self.chance.choice(("default", "other")), fields=fields
         )
@@ -217,9 +217,8 @@ class Walk:
         found = self.pick(self.world.state.ranges.values())
         if found is None or self.chance.random() < 0.5:
             return None if found is None else u.DeleteRange(range=found.id)
-        return u.ChangeRange(
-            range=found.id, changes=self.chance.choice(({"end": found.start}, {"role": "reserved"}, {"note": "n"}))
-        )
+        changes: list[dict[str, object]] = [{"end": found.start}, {"role": "reserved"}, {"note": "n"}]
+        return u.ChangeRange(range=found.id, changes=self.chance.choice(changes))
 
     def secondary(self) -> u.Use:
         found = self.pick(self.world.state.secondaries)

@@ -5,7 +5,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, NamedTuple
 
 from tenure.engine.facts import Facts
-from tenure.engine.plan import Moment, Plan
+from tenure.engine.plan import Draft, Moment, Plan
 from tenure.engine.state import State
 from tenure.model import uses as u
 from tenure.model.addressing import Subnet
@@ -24,11 +24,15 @@ class ZonedWorld(World):
     def decide(self, asked: u.Submission, facts: Facts, moment: Moment) -> Plan:
         made = super().decide(asked, facts, moment)
         try:
-            zoning.follow(made.draft)
+            self.follow(made.draft)
         except BaseException:
             made.draft.unwind()
             raise
         return Plan(made.answer, made.draft.events, made.draft)
+
+    def follow(self, draft: Draft) -> None:
+        """What the service adds to what the engine decides."""
+        zoning.follow(draft)
 
     def zones(self, vrf: str = "default") -> set[str]:
         """The names of a vrf's zones."""
@@ -71,7 +75,7 @@ def wanted(state: State, vrf: str) -> set[str]:
         if net.version == 6 or net.prefixlen <= 24:
             found |= {octet, *more}
             continue
-        around = [o for other in pointed if (o := net_of(other)) != net and o.version == 4 and net.subnet_of(o)]  # type: ignore[arg-type]
+        around = [o for other in pointed if (o := net_of(other)) != net and o.version == 4 and net.subnet_of(o)]
         served = octet in kept or any(other.prefixlen <= 24 for other in around)
         if subnet.reverse == "rfc2317" or (subnet.reverse == "auto" and not served):
             found.add(f"{int(net.network_address) & 255}-{net.prefixlen}.{octet}")

@@ -10,12 +10,12 @@
 It follows from the subnets and the zones that people keep, and from nothing else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
 from tenure.engine.space import Space
 from tenure.engine.state import State
-from tenure.naming.reverse import classless_zone, zone_at, zone_length, zone_span, zones_for
+from tenure.naming.reverse import classless_span, classless_zone, zone_at, zone_length, zone_span, zones_for
 from tenure.net.addresses import parse_prefix, width
 
 LAST_CUT: Final = {4: 24, 6: 124}
@@ -68,6 +68,16 @@ def wanting(state: State, vrf: str, name: str) -> Iterator[Space]:
         if space.prefix_length > length != LAST_CUT[version]:
             return  # those inside have zones of their own
         if _wants(state, space, name, length):
+            yield space
+
+
+def without_keeping(spaces: Iterable[Space], name: str) -> Iterator[Space]:
+    """Those of the subnets that want a zone that would want it even if no person kept it.
+
+    One that is `auto` wants its octet's zone for that alone: a subnet around it has it otherwise.
+    """
+    for space in spaces:
+        if space.subnet.reverse != "auto" or not is_classless(space) or classless_span(name) is not None:
             yield space
 
 

@@ -9,7 +9,7 @@ from tenure.engine.draft import Draft
 from tenure.engine.inventory import changed, converted, vacant
 from tenure.engine.names import automatic, unlike_others, zone_around
 from tenure.engine.naming_fields import name_template, server_names
-from tenure.engine.pointing import wanting
+from tenure.engine.pointing import wanting, without_keeping
 from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
@@ -122,10 +122,14 @@ def delete_zone(use: DeleteZone, draft: Draft) -> Nothing:
 
 
 def needing(state: State, zone: Zone) -> list[str]:
-    """The networks and subnets for which a zone is there. Cost: a forward one's: the networks; else those near it."""
+    """The networks and subnets for which a zone is there, even if no person keeps it.
+
+    Cost: a forward one's: the networks; else the subnets near it.
+    """
     if zone_span(zone.name) is None:
         return [f"network {n.name}" for n in state.networks.values() if (n.vrf, n.domain) == (zone.vrf, zone.name)]
-    return [f"subnet {space.subnet.cidr}" for space in wanting(state, zone.vrf, zone.name)]
+    needed = without_keeping(wanting(state, zone.vrf, zone.name), zone.name)
+    return [f"subnet {space.subnet.cidr}" for space in needed]
 
 
 def unshadowed(state: State, vrf: str, name: str) -> None:

@@ -26,6 +26,7 @@ from tenure.model.dnsdata import CATALOG, Zone
 from tenure.naming.authority import CONTACT
 from tenure.naming.hostnames import LONGEST_NAME, parse_domain
 from tenure.naming.reverse import classless_zone, zone_at, zone_span, zones_for
+from tenure.naming.templates import parse_template
 from tenure.net.addresses import parse_prefix
 from tenure.service import reshaping
 
@@ -60,7 +61,7 @@ class _Census:
 
     Attributes:
         networks, spaces: Ids of what may need zones. names: Vrf and name of zones that may not be needed.
-        catalogs: Ids of vrfs.
+        catalogs: Ids of vrfs. called: Ids of networks, subnets and zones that have other templates, or elsewhere.
     """
 
     def __init__(self, draft: Draft) -> None:
@@ -69,11 +70,16 @@ class _Census:
         self.spaces: dict[str, None] = {}
         self.names: dict[tuple[str, str], None] = {}
         self.catalogs: dict[str, None] = {}
+        self.called: dict[str, None] = {}
 
     def network(self, event: e.NetworkCreated | e.NetworkChanged) -> None:
         """Its domain, and the one that it had."""
-        self.networks[event.network.id] = None
-        self.network_gone(event)
+        old, network = self.was[event.network.id], event.network
+        if old is None or old.domain != network.domain:
+            self.networks[network.id] = None
+            self.network_gone(event)
+        if old is None or (old.domain, old.name_template) != (network.domain, network.name_template):
+            self.called[network.id] = None
 
     def network_gone(self, event: e.NetworkCreated | e.NetworkChanged | e.NetworkDeleted) -> None:
         """The domain that it had."""
@@ -84,6 +90,8 @@ class _Census:
     def subnet(self, event: e.SubnetCreated | e.SubnetChanged | e.SubnetDeleted) -> None:
         """Its zones, those that it had, and those of the subnets in it that have other zones without it."""
         old, new = self.was[event.subnet.id], self.state.known("subnet", event.subnet.id)
+        if new is not None and (old is None or old.name_template != new.name_template):
+            self.called[new.id] = None
         if old is not None and new is not None and (old.cidr, old.reverse) == (new.cidr, new.reverse):
             return
         for subnet in (old, new):
@@ -112,6 +120,8 @@ class _Census:
         """One that a person made, keeps no longer, or deleted."""
         zone, old = event.zone, self.was[event.zone.id]
         now = self.state.zones.get(zone.id)
+        if now is not None and (old is None or old.name_template != now.name_template):
+            self.called[now.id] = None
         kept = now is not None and now.kept
         if kept != (old is not None and old.kept):
             self.names[zone.vrf, zone.name] = None
@@ -165,6 +175,7 @@ def _settle(draft: Draft) -> None:
         _want_domain(draft, network)
     for space in _present(census.spaces, state.subnets):
         _want_pointers(draft, space)
+    _fit_names(state, census.called)
     for vrf in census.catalogs:
         if any(each.vrf == vrf for each in state.secondaries.values()):
             _create(draft, Zone(id="", vrf=vrf, name=CATALOG))
@@ -206,6 +217,32 @@ def _want_pointers(draft: Draft, space: Space) -> None:
     for name in wanted_by(draft.state, space):
         _create(
             draft, Zone(id="", vrf=network.vrf, name=name, ttl=network.ttl, negative_ttl=network.negative_ttl), "/cidr"
+        )
+
+
+def _fit_names(state: State, called: Iterable[str]) -> None:
+    """Refuse templates by which an address's name would be too long, of these networks, subnets and zones."""
+    for id_ in called:
+        if id_ in state.zones:
+            _fits(state.zones[id_].name_template, state.zones[id_].name)
+        elif id_ in state.networks:
+            network = state.networks[id_]
+            for text in {network.name_template, *(s.subnet.name_template for s in state.spaces(id_))}:
+                _fits(text, network.domain)
+        elif id_ in state.subnets:
+            subnet = state.subnets[id_].subnet
+            _fits(subnet.name_template, state.networks[subnet.network].domain)
+
+
+def _fits(template: str | None, domain: str | None) -> None:
+    if template is None or domain is None:
+        return
+    longest = f"{parse_template(template).name(*_HIGHEST)}.{domain}"
+    if len(longest) > LONGEST_NAME + 1:
+        raise InvalidValue(
+            f"names of {template} in {domain} would have up to {len(longest) - 1} octets, more than {LONGEST_NAME}",
+            pointer="/name_template",
+            maximum=LONGEST_NAME,
         )
 
 
