@@ -1,7 +1,6 @@
 """Who may be called what: no two holders by one name, no name that is another address's, none against a record."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,12 +17,11 @@ from tenure.model.policy import RecordType
 from tenure.naming.authority import own_server, servers_of
 from tenure.naming.hostnames import fqdn
 from tenure.naming.reverse import owner_number, pointer_owner
-from tenure.naming.templates import Template, parse_template, readings
+from tenure.naming.templates import Template, readings, template_for
 from tenure.net.addresses import number_of, text_of, version_of
 
 POINTER: Final = "/hostname"
 _ADDRESSES: Final[dict[int, RecordType]] = {4: "A", 6: "AAAA"}
-_template = lru_cache(4096)(parse_template)
 
 
 class Place(NamedTuple):
@@ -150,11 +148,7 @@ def template_of(state: State, subnet: Subnet) -> Template | None:
     network = state.networks[subnet.network]
     if network.domain is None:
         return None
-    text = subnet.name_template or network.name_template
-    if text is None:
-        zone = state.zone_named(network.vrf, network.domain)
-        text = None if zone is None else zone.name_template
-    return None if text is None else _template(text)
+    return template_for(subnet, network, state.zone_named(network.vrf, network.domain))
 
 
 def computed_for(state: State, vrf: str, name: str, ip: str | None) -> str | None:

@@ -10,10 +10,12 @@ Each address has one name, and each such name one address: what is asked is foun
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from tenure.errors import InvalidValue
-from tenure.model.dnsdata import Record
+from tenure.model.addressing import Network, Subnet
+from tenure.model.dnsdata import Record, Zone
 from tenure.naming import records
 from tenure.naming.hostnames import parse_hostname
 from tenure.naming.reverse import owner_number, pointer_owner
@@ -90,6 +92,19 @@ def readings(name: str) -> Iterator[tuple[int, int]]:
 
 def _read_each(form: Form, texts: Iterator[str]) -> Iterator[tuple[int, int]]:
     return (read for text in texts if (read := _read(form, text)) is not None)
+
+
+def template_for(subnet: Subnet, network: Network, zone: Zone | None) -> Template | None:
+    """How the addresses of a subnet are called that nobody has named: as it says, its network, or its network's zone.
+
+    Args:
+        zone: The network's forward zone, where there is one already.
+    """
+    text = subnet.name_template or network.name_template or (zone and zone.name_template)
+    return None if text is None else _parsed(text)
+
+
+_parsed: Final = lru_cache(maxsize=1024)(parse_template)
 
 
 class Stretch(NamedTuple):

@@ -6,7 +6,6 @@ what loads zones (`service.contents`): both answer with what is here.
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tenure.engine.space import Space
@@ -16,7 +15,7 @@ from tenure.model.addressing import Network, Range, Subnet
 from tenure.model.dnsdata import Zone
 from tenure.naming.hostnames import fqdn
 from tenure.naming.reverse_zones import ReverseZones
-from tenure.naming.templates import Stretch, parse_template
+from tenure.naming.templates import Stretch, template_for
 from tenure.net.addresses import number_of, parse_prefix
 from tenure.net.rangeset import Pair, RangeSet
 
@@ -43,8 +42,6 @@ SHAPING: Final = frozenset(
 
 ZoneNamed = Callable[[str, str], Zone | None]
 """The zone of a vrf with a name, or None."""
-
-_template_of = lru_cache(maxsize=1024)(parse_template)
 
 
 class PointerZones:
@@ -91,10 +88,9 @@ def stretches(
 
     Cost: nothing without a template; else some µs a stretch.
     """
-    text = None if zone is None else subnet.name_template or network.name_template or zone.name_template
-    if zone is None or text is None:
+    template = template_for(subnet, network, zone)
+    if zone is None or template is None:
         return
-    template = _template_of(text)
     version, area = _area(subnet, nested, ranges)
     for first, last in area:
         yield Stretch(version, first, last, template, zone.name, zone.name, False, zone.ttl)
