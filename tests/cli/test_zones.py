@@ -1,6 +1,7 @@
 """The commands about zones, records, secondaries and keys against a running service."""
 
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import dns.zone
 import pytest
 
 from tenure.cli import zone_check
+from tenure.cli.secondary_forms import Primary, Source, key_text, secondary_text
 from tests.cli.conftest import Command
+from tests.lab.secondaries import PowerDns
 
 SOUND = """\
 check.example.\t300\tIN\tSOA\tns.check.example. hostmaster.check.example. 1 3600 600 1209600 60
@@ -117,6 +120,34 @@ def test_a_secondary_and_its_configuration(tenure: Command, tmp_path: Path, form
     assert tenure("secondary", "delete", name) == f"Secondary {name} is deleted.\n"
     if signed:
         assert tenure("tsig-key", "delete", name) == f"TSIG key {name} is deleted.\n"
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_the_commands_for_powerdns_do_what_they_say(tmp_path: Path, signed: bool) -> None:
+    (tmp_path / "pdns.conf").write_text(f"launch=gsqlite3\ngsqlite3-database={tmp_path}/pdns.db\n")
+    database = sqlite3.connect(tmp_path / "pdns.db")
+    database.executescript(PowerDns.schema.read_text())
+    primaries = (Primary("192.0.2.53"), Primary("2001:db8::53", 5353))
+    source = Source(primaries, "ns2." if signed else None, ("catalog.tenure.invalid.", "prod.example."))
+    secret = "MDEyMzQ1Njc4OWFiY2RlZg=="
+    key = key_text("pdns", "ns2.", "hmac-sha256", secret) if signed else ""
+    shell = f'set -eu; pdnsutil() {{ command pdnsutil --config-dir={tmp_path} "$@"; }}\n'
+    done = subprocess.run(
+        ["bash", "-c", shell + key + secondary_text("pdns", source)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    zones = database.execute("SELECT name, type, master FROM domains").fetchall()
+    keys = database.execute("SELECT name, algorithm, secret FROM tsigkeys").fetchall()
+    signs = database.execute("SELECT kind, content FROM domainmetadata").fetchall()
+    database.close()
+    kind = ("prod.example", "SLAVE") if signed else ("catalog.tenure.invalid", "CONSUMER")
+    assert zones == [(*kind, "192.0.2.53, [2001:db8::53]:5353")]
+    assert keys == ([("ns2", "hmac-sha256", secret)] if signed else [])
+    assert signs == ([("AXFR-MASTER-TSIG", "ns2")] if signed else [])
 
 
 def test_secondaries_are_listed_shown_and_changed(tenure: Command) -> None:

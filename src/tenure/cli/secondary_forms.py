@@ -138,21 +138,24 @@ def _nsd(source: Source) -> Iterator[str]:
 
 
 def _pdns(source: Source) -> Iterator[str]:
-    """Source: PowerDNS Authoritative Server documentation, catalog zones and pdnsutil(1)."""
-    primaries = " ".join(
-        f"[{p.address}]:{p.port}" if ":" in p.address else f"{p.address}:{p.port}" for p in source.primaries
-    )
+    """By the catalog; with a key zone by zone, for it gives the catalog's key to no member.
+
+    Source: PowerDNS Authoritative Server documentation, catalog zones; pdnsutil(1).
+    """
+    at = (f"[{each.address}]" if ":" in each.address else each.address for each in source.primaries)
+    primaries = " ".join(f"{address}:{each.port}" for address, each in zip(at, source.primaries, strict=True))
     catalog = CATALOG.rstrip(".")
     yield "# With secondary=yes in pdns.conf:"
-    yield f"pdnsutil create-secondary-zone {catalog} {primaries}"
-    yield f"pdnsutil set-kind {catalog} consumer"
-    if source.key:
-        key = source.key.rstrip(".")
-        yield f"pdnsutil set-meta {catalog} AXFR-MASTER-TSIG {key}"
-        yield "# PowerDNS does not give the catalog's key to its members: again when zones have come."
-        yield "for zone in $(pdnsutil list-all-zones secondary); do"
-        yield f"    pdnsutil set-meta $zone AXFR-MASTER-TSIG {key}"
-        yield "done"
+    if source.key is None:
+        yield f"pdnsutil create-secondary-zone {catalog} {primaries}"
+        yield f"pdnsutil set-kind {catalog} consumer"
+        return
+    yield "# Zone by zone, because PowerDNS gives the catalog's key to none of its members; print this again when zones"
+    yield "# come or go. Those that are there already are told of, and stay as they are."
+    for zone in source.zones:
+        if zone != CATALOG:
+            yield f"pdnsutil create-secondary-zone {zone.rstrip('.')} {primaries}"
+            yield f"pdnsutil activate-tsig-key {zone.rstrip('.')} {source.key.rstrip('.')} secondary"
 
 
 _FORMS: Final[dict[Form, Callable[[Source], Iterator[str]]]] = {

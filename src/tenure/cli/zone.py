@@ -22,7 +22,6 @@ from tenure.cli.options import (
 )
 from tenure.cli.remote import REFUSED, Change, Edit, Remote, session
 from tenure.cli.zone_import import offer_import
-from tenure.cli.zone_import import offer_import
 
 app = group("zone", "Zones that Tenure is primary of, forward and reverse.")
 
@@ -125,9 +124,6 @@ def check(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
         print("\n".join(found.said))
     if not found.sound:
         raise Exit(REFUSED)
-
-
-offer_import(app)
 
 
 offer_import(app)
