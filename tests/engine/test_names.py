@@ -13,7 +13,7 @@ from tenure.model.holding import ClaimRequest
 from tenure.model.leases import Client, Place
 from tenure.naming.templates import parse_template, readings
 from tenure.net.addresses import number_of, text_of
-from tests.engine.test_records import ZONE, make, zoned
+from tests.engine.test_records import REVERSE, ZONE, make, zoned
 from tests.engine.world import World, site
 
 TEMPLATE = "ip-{ip-dashed}"
@@ -225,6 +225,30 @@ def test_what_a_batch_called_so_is_seen_when_a_template_comes() -> None:
     template = u.ChangeZone(zone=ZONE, changes={"name_template": TEMPLATE})
     with pytest.raises(Conflict):
         world.do(u.Together(uses=(u.ClaimAddresses(request=asked, handle="a"), template)))
+
+
+def test_an_address_that_replaces_another_is_not_called_as_that() -> None:
+    world = zoned("10.0.0.0/24", name_template=TEMPLATE)
+    world.claim(hostname="ip-10-0-0-5", address="10.0.0.5")
+    world.claim(hostname="web", address="10.0.0.6")
+    for old, new in (("10.0.0.5", "10.0.0.15"), ("10.0.0.6", "10.0.0.16")):
+        world.do(u.ReassignAddress(vrf="default", ip=old, address=new))
+    assert names(world) == {"10.0.0.15": None, "10.0.0.16": "web"}
+    make(world, "26", "CNAME", "26.0/28", zone=REVERSE)
+    with pytest.raises(Conflict):
+        world.do(u.ReassignAddress(vrf="default", ip="10.0.0.16", address="10.0.0.26"))
+
+
+def test_a_name_that_cannot_follow_any_more_is_dropped() -> None:
+    world = dynamic()
+    world.claim(mac="52:54:00:00:00:01", hostname="web", address="10.0.0.6")
+    assert lease(world, "52:54:00:00:00:01", "web") == "web", "it is promised the address that it has"
+    world.do(u.ReassignAddress(vrf="default", ip="10.0.0.6", address="10.0.0.16"))
+    assert names(world) == {"10.0.0.6": "web", "10.0.0.16": None}, "the name waits for the client"
+    make(world, "16", "CNAME", "16.0/28", zone=REVERSE)
+    world.wait(3 * 86400)
+    world.do(u.Lapse(limit=10))
+    assert names(world) == {"10.0.0.16": None}
 
 
 FORMS = st.sampled_from(

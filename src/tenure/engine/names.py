@@ -67,6 +67,24 @@ def not_taken(draft: Draft, hostname: str | None, claim: Claim, place: Place) ->
         raise refusal
 
 
+def carried(draft: Draft, old: Allocation, ip: str) -> str | None:
+    """What an address is called that replaces another: by its name, unless that says by a template which it was.
+
+    Raises:
+        Conflict: A record that somebody made is in the way of the name, or of the new address's pointer.
+    """
+    state, name = draft.state, full_name(draft.state, old)
+    if old.hostname is None or name is None:
+        return old.hostname
+    if computed_for(state, old.vrf, name, ip) is not None:
+        return None
+    network = state.networks[state.subnets[old.subnet].subnet.network]
+    refusal = _against_records(state, network, name, Place(network.id, ip))
+    if refusal is not None:
+        raise refusal
+    return old.hostname
+
+
 def free_name(draft: Draft, name: str | None, place: Place) -> str | None:
     """The name that a client calls itself, if it may be called so: a clash drops the name, not the lease."""
     hostname = None if name is None else resolve.called(name)

@@ -6,6 +6,7 @@ import msgspec
 
 from tenure.engine.draft import Draft
 from tenure.engine.holdings import release
+from tenure.engine.names import carried
 from tenure.engine.placing import Why
 from tenure.engine.space import Space
 from tenure.errors import Conflict
@@ -42,8 +43,13 @@ def beside(
 
     `until`: It gets the name by then, and not now. `lender`: The reservation that it goes back to. `named`: Somebody
     asked for this very address.
+
+    Raises:
+        Conflict: As of `names.carried`.
     """
     space, number, why = found
+    ip = text_of(space.version, number)
+    called = carried(draft, old, ip)
     now, claim = draft.moment.now, draft.facts.claims[old.claim]
     claim = msgspec.structs.replace(claim, named=claim.named or named, revision=claim.revision + 1)
     new = Allocation(
@@ -51,10 +57,10 @@ def beside(
         claim=claim.id,
         vrf=space.subnet.vrf,
         subnet=space.subnet.id,
-        ip=text_of(space.version, number),
+        ip=ip,
         length=space.width,
         since=now,
-        hostname=old.hostname if until is None else None,
+        hostname=called if until is None else None,
         block=why.block,
         title=why.title,
         standing=old.standing,
@@ -82,11 +88,19 @@ def follow_name(draft: Draft, allocation: Allocation) -> None:
         return
     claim = draft.facts.claims[allocation.claim]
     old = draft.facts.held[claim.id].get(allocation.replaces)
-    hostname = allocation.hostname if old is None else old.hostname
+    hostname = allocation.hostname if old is None else _following(draft, old, allocation.ip)
     named = msgspec.structs.replace(allocation, hostname=hostname, replaces=None, named_at=None)
     draft.record(e.AddressNamed(claim=claim, allocation=named))
     if old is not None:
         take_back(draft, old)
+
+
+def _following(draft: Draft, old: Allocation, ip: str) -> str | None:
+    """The name that follows; none if what people made since then is in its way: the address has changed already."""
+    try:
+        return carried(draft, old, ip)
+    except Conflict:
+        return None
 
 
 def settled(draft: Draft, allocation: Allocation) -> Allocation:
