@@ -16,6 +16,7 @@ import httpx
 
 from bench.stores import SqliteFile
 from tests.lab.bind_primary import BindPrimary
+from tests.lab.processes import free_port
 from tests.lab.secondaries import At, Bind, Feed
 from tests.whole.serving import Serving, until
 
@@ -23,10 +24,9 @@ DOMAIN = "prod.example."
 SETTINGS = "notify-delay 0, notify-rate 10000, serial-query-rate 10000, min-refresh-time 1, one thread each"
 HEAD = (
     "$TTL 300\n@ IN SOA ns.prod.example. hostmaster.prod.example. 1 3600 600 1209600 60\n"
-    "@ IN NS ns.prod.example.\nns IN A 127.0.5.2\n"
+    "@ IN NS ns.prod.example.\nns IN A 127.0.0.1\n"
 )
-_TENURE, _BIND = "127.0.5.1", "127.0.5.2"
-_OF_TENURE, _OF_BIND = "127.0.5.3", "127.0.5.4"
+_HERE = "127.0.0.1"  # BIND listens only where an interface has the address
 
 
 class Node:
@@ -54,10 +54,10 @@ def claim(number: int) -> dict[str, str]:
 @contextmanager
 def tenure(place: SqliteFile, directory: Path, *, replicate: bool = True) -> Iterator[Node]:
     """A node on a ledger that has a site, and its secondary, which runs if it is to `replicate` at once."""
-    with Serving(place.directory, "--dns", f"{_TENURE}:{free_port(_TENURE)}", ready=False) as serving:
+    with Serving(place.directory, ready=False) as serving:
         serving.wait_line(r"^ready$", 180)
         serving.wait_ready()
-        primary, at = At(*serving.dns), At(_OF_TENURE, free_port(_OF_TENURE))
+        primary, at = At(*serving.dns), At(_HERE, free_port())
         with Bind(directory / "of-tenure", at, Feed(primary, zones=(DOMAIN,))) as secondary:
             node = Node(serving, primary, secondary)
             body = {"name": "bind", "address": at.address, "port": at.port, "unsigned": True}
@@ -72,7 +72,7 @@ def tenure(place: SqliteFile, directory: Path, *, replicate: bool = True) -> Ite
 @contextmanager
 def bind(directory: Path, zone: str = HEAD, *, replicate: bool = True) -> Iterator[tuple[BindPrimary, Bind]]:
     """A BIND that takes updates, and its secondary."""
-    at, secondary_at = At(_BIND, free_port(_BIND)), At(_OF_BIND, free_port(_OF_BIND))
+    at, secondary_at = At(_HERE, free_port()), At(_HERE, free_port())
     primary = BindPrimary(directory / "bind", at, {DOMAIN: zone}, notified=(secondary_at,))
     with primary, Bind(directory / "of-bind", secondary_at, Feed(at, zones=(DOMAIN,))) as secondary:
         primary.start()
@@ -160,14 +160,6 @@ class Timeline:
         self._over.set()
         self._thread.join()
         return self.seen
-
-
-def free_port(address: str) -> int:
-    """A port that nobody has there."""
-    with socket.socket() as sock:
-        sock.bind((address, 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def zone_text(node: Node) -> str:

@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -15,6 +14,7 @@ import httpx
 import pytest
 
 from tenure.store.sql import open_store
+from tests.lab.processes import free_port
 from tests.lab.secondaries import ALL, At, Bind, Feed, Key, Knot, Secondary, available, transfer
 from tests.whole.replicated import DOMAIN, Site
 from tests.whole.serving import Serving, until
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.whole
 CHANGES = 10_000
 CATALOG = "catalog.tenure.invalid."
 KEY = "replicas."
-_ADDRESSES = {kind: f"127.0.3.{number}" for number, kind in enumerate(ALL, 1)}
+_HERE = "127.0.0.1"  # BIND listens only where an interface has the address
 
 
 class Replicas:
@@ -41,7 +41,7 @@ class Replicas:
         key = Key(KEY, "hmac-sha512", made["secret"])
         self.all: dict[type[Secondary], Secondary] = {}
         for kind in ALL:
-            at = At(_ADDRESSES[kind], _free_port(_ADDRESSES[kind]))
+            at = At(_HERE, free_port())
             body = {"name": kind.__name__.lower(), "address": at.address, "port": at.port, "key": KEY}
             site.ask("POST", "/v1/secondaries", body)
             follows = {"catalog": CATALOG} if kind.catalogs else {"zones": tuple(self.zones())}
@@ -178,10 +178,3 @@ def _asked(truth: dict[str, frozenset[str]]) -> Iterator[tuple[str, str, str]]:
         for owner, _, _, kind, data in split:
             if not any(owner.endswith("." + cut) or (owner == cut and kind != "ns") for cut in cuts):
                 yield owner, kind.upper(), data
-
-
-def _free_port(address: str) -> int:
-    with socket.socket() as sock:
-        sock.bind((address, 0))
-        port: int = sock.getsockname()[1]
-        return port

@@ -3,7 +3,6 @@
 import random
 import re
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 
@@ -11,13 +10,14 @@ import dns.exception
 import dns.query
 import pytest
 
+from tests.lab.processes import free_port
 from tests.lab.secondaries import At, Bind, Feed
 from tests.whole.replicated import DOMAIN, Site
 from tests.whole.serving import Serving, until
 
 pytestmark = pytest.mark.whole
 
-_SIGNER = "127.0.3.9"
+_SIGNER = "127.0.0.1"
 _SIGNED = "inline-signing yes; dnssec-policy default;"
 
 
@@ -28,7 +28,7 @@ def test_names_validate_through_a_secondary_that_signs(tmp_path: Path, rng: rand
         site = Site(client, rng)
         site.build()
         site.happen(200, templates=False)
-        at = At(_SIGNER, _free_port())
+        at = At(_SIGNER, free_port())
         site.ask(
             "POST", "/v1/secondaries", {"name": "signer", "address": at.address, "port": at.port, "unsigned": True}
         )
@@ -77,10 +77,3 @@ def _delv(at: At, anchors: Path, name: str, kind: str) -> str:
     argv = ["delv", f"@{at.address}", "-p", str(at.port), "-a", str(anchors), f"+root={DOMAIN}", name, kind]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=20, check=False)
     return done.stdout + done.stderr
-
-
-def _free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind((_SIGNER, 0))
-        port: int = sock.getsockname()[1]
-        return port
