@@ -13,10 +13,10 @@ from statistics import median
 from typing import NamedTuple
 
 from bench import serving, writing
-from bench.dns_sides import DOMAIN, free_port, tenure, zone_text
+from bench.dns_sides import DOMAIN, tenure, zone_text
 from bench.figures import Figure, Report, command
 from bench.stores import SqliteFiles
-from tests.lab.processes import children_of
+from tests.lab.processes import children_of, free_port
 from tests.lab.secondaries import At, Feed, Nsd
 from tests.whole.serving import until
 
@@ -25,7 +25,7 @@ RATIO = 0.6
 """The part of NSD's queries a second that is the target."""
 
 _DNSPERF = ("-c", "8", "-T", "1", "-q", "200")
-_NSD = "127.0.5.5"
+_NSD = "127.0.0.1"
 _RATE = re.compile(r"Queries per second:\s+([0-9.]+)")
 _LOST = re.compile(r"Queries lost:\s+([0-9]+)")
 _CODES = re.compile(r"Response codes:\s+(.+)")
@@ -47,7 +47,7 @@ def run(report: Report, scale: float, directory: Path) -> None:
     report.say("filling the ledger")
     writing.make(place, count, lambda done: None)
     with tenure(place, directory, replicate=False) as node:
-        at = At(_NSD, free_port(_NSD))
+        at = At(_NSD, free_port())
         with Nsd(directory / "nsd", at, Feed(node.at, zones=(DOMAIN,))) as nsd:
             body = {"name": "nsd", "address": at.address, "port": at.port, "unsigned": True}
             assert node.client.post("/v1/secondaries", json=body).is_success
