@@ -1,6 +1,7 @@
 """Which zones prefixes bring, and which zones a change of the inventory makes new as a whole."""
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from ipaddress import ip_network
 from typing import Any
 
@@ -323,6 +324,16 @@ class Counted(ZonedWorld):
     def look(self) -> None:
         if self.looked is not None:
             self.looked += 1
+
+
+def test_a_named_address_rests_as_long_as_its_zone_says_it_may_be_remembered(world: ZonedWorld) -> None:
+    subnet(world, "10.7.4.0/24")
+    world.do(u.ChangeZone(zone=FORWARD, changes={"ttl": 7200}))
+    held = world.claim(hostname="vm-1", host="h1")
+    (gone,) = [
+        each for each in world.plan(u.ReleaseClaim(claim=held.claim.id)).events if isinstance(each, e.AddressReleased)
+    ]
+    assert gone.allocation.cooling_until == world.now + timedelta(seconds=7200)
 
 
 class Zones(dict[str, Zone]):

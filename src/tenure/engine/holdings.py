@@ -101,7 +101,8 @@ def _rest(draft: Draft, allocation: Allocation, reason: str) -> datetime | None:
     if woken is not None:
         ends.append(woken)
     if allocation.hostname is not None and network.domain is not None:
-        ends.append(now + timedelta(seconds=network.ttl))
+        zone = draft.state.zone_named(network.vrf, network.domain)
+        ends.append(now + timedelta(seconds=network.ttl if zone is None else max(network.ttl, zone.ttl)))
     if allocation.held_until is not None and reason != "returned":
         ends.append(allocation.held_until + timedelta(seconds=draft.moment.clock_margin))
     if allocation.waits_until is not None:
