@@ -13,7 +13,7 @@ from tests.lab.namespaces import Namespace
 from tests.lab.processes import Process, free_port
 from tests.whole.console import Step
 
-PORTS = ("8080", "8081", "5353", "5354", "5300")
+PORTS = ("8080", "8081", "5353", "5354", "5300", "5301", "5302")
 DATABASES = "postgresql://tenure@db.example"
 """The server of the pages; its database `tenure` is a fresh one."""
 RUN = "$(BIN)/tenure demo --data $(DATA)"

@@ -31,7 +31,8 @@ NOT_RUN = {
 }
 """Languages of blocks that are not run, and why."""
 
-WANTED = [name for name in ("dig", "curl", "jq", "named") if shutil.which(name) is None]
+_PROGRAMS = ("dig", "curl", "jq", "named", "knotd", "nsd", "pdns_server", "sqlite3")
+WANTED = [name for name in _PROGRAMS if shutil.which(name) is None]
 PAGES = [page for page in map(pages.read, pages.documents()) if page.blocks and page.name not in ELSEWHERE]
 PLAYED = [page for page in PAGES if any(block.language in ("console", "python") for block in page.blocks)]
 

@@ -14,8 +14,8 @@ from tenure.model.answers import Leased, Reply
 from tenure.model.leases import Client, Lease, Place
 from tenure.model.uses import LeaseCommit, LeaseOffer, Submission
 from tenure.naming.reverse import parse_pointer
-from tenure.service.upkeep import Upkeep
 from tenure.service.contents import zone_contents
+from tenure.service.upkeep import Upkeep
 from tests.lab.dhcp_clients import Dhclient
 from tests.lab.namespaces import Topology
 from tests.surfaces.api.site import Site
@@ -132,7 +132,7 @@ class Running:
         self._server.up("eth0", f"{_SERVER}/26")
         self._serving = Serving(
             directory / "data",
-            *("--dhcp4", "eth0", "--api-socket", str(directory / "api.sock")),
+            *("--dhcp4", "eth0", "--api-socket", str(directory / "api.sock"), "--transfer-from", "127.0.0.1"),
             command=["ip", "netns", "exec", self._server.name, *SERVE],
         )
         token = (self._serving.data / "admin-token").read_text().strip()

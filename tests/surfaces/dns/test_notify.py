@@ -226,6 +226,19 @@ def test_who_refuses_is_told_again_but_seldom() -> None:
     assert told.peer.pending == 0
 
 
+def test_a_refusal_without_a_question_is_one() -> None:
+    """As NSD sends it, also to what was signed; an acknowledgement has to be whole."""
+    for key in (None, KEY):
+        told = Told(key)
+        told.tell(8)
+        bare = told.sent[0][:2] + b"\xa0"
+        assert not told.peer.hear(bare + bytes(9))
+        assert told.peer.hear(bare + b"\3" + bytes(8))
+        assert (told.counters["notify_refused"], told.peer.pending) == (1, 0)
+        told.loop.pass_to(5)
+        assert len(told.sent) == 2
+
+
 def test_a_zone_that_went_is_forgotten() -> None:
     told = Told()
     told.tell(8)
@@ -267,10 +280,15 @@ def test_signed_messages_have_signed_answers(monkeypatch: pytest.MonkeyPatch) ->
     assert told.peer.pending == 0
     told.tell(9)
     assert not told.answer(told.sent[1])
+    assert told.peer.pending == 1
     forged = dns.message.make_response(dns.message.from_wire(told.sent[1], keyring=THEIRS))
     forged.use_tsig(dns.tsig.Key("transfer.example.", b"x" * 32, "hmac-sha256"))
     assert not told.peer.hear(forged.to_wire())
     assert told.peer.pending == 1
+    assert told.answer(told.sent[1], dns.rcode.NOTAUTH)
+    assert told.counters["notify_refused"] == 1
+    told.loop.pass_to(5)
+    assert len(told.sent) == 3
 
 
 class Site:

@@ -15,7 +15,7 @@ from tenure.model.dnsdata import Secondary
 from tenure.net.addresses import Address
 from tenure.surfaces.dns import tsig, wire
 from tenure.surfaces.dns.served import ServedZone
-from tenure.surfaces.dns.tsig import Clock, Key, Signer
+from tenure.surfaces.dns.tsig import Clock, Key, Signature, Signer
 from tenure.surfaces.dns.wire import WireError
 
 IN_FLIGHT: Final = 64
@@ -33,6 +33,8 @@ _NOTIFY: Final = 0x2400
 _SOA_IN: Final = b"\x00\x06\x00\x01"
 _TO_QUESTION: Final = b"\xc0\x0c"
 _LONGEST: Final = 4096
+_NOTHING: Final = bytes(8)
+"""Counts of no questions and no records, and the end of a message."""
 
 Send = Callable[[bytes], bool]
 """Sends a datagram to one secondary; False where it did not go out."""
@@ -100,8 +102,8 @@ class Peer:
 
     @property
     def pending(self) -> int:
-        """How many zones it has not acknowledged."""
-        return len(self._news) + len(self._flights) + len(self._late)
+        """How many zones it has not answered for."""
+        return len(self._news) + len(self._flights) + len(self._overdue)
 
     def tell(self, zone: bytes, soa: bytes) -> None:
         """Tell it of a zone's packed SOA: now, or when it has answered what it was told of the zone before."""
@@ -157,21 +159,27 @@ class Peer:
             self._news[flight.zone] = soa
 
     def _answers(self, answer: bytes, flight: _Flight) -> bool:
-        """Whether it is an answer to that, signed if that was. Source: RFC 1996 section 3.6, RFC 8945 section 5.4."""
+        """Whether it is an answer to that, signed if that was.
+
+        A refusal need not be signed, nor repeat the question (NSD's does not), for it only puts things off.
+        Source: RFC 1996 section 3.6, RFC 8945 section 5.4.
+        """
         if len(answer) < wire.HEADER or answer[2] & 0xF8 != 0xA0:
             return False
+        refused = bool(answer[3] & 15)
+        if refused and answer[4:] == _NOTHING:
+            return True
         try:
-            if self._key is not None:
-                signature = tsig.found(answer)
-                if signature is None:
-                    return False
-                if tsig.verify(signature, {self._key.name: self._key}, self._clock(), flight.mac) != self._key:
-                    return False
-                answer = signature.message
-            asked = wire.decode(answer)
+            signature = tsig.found(answer)
+            if signature is None:
+                return (self._key is None or refused) and wire.decode(answer).name == flight.zone
+            return self._verified(signature, flight.mac) and wire.decode(signature.message).name == flight.zone
         except WireError:
             return False
-        return asked.name == flight.zone
+
+    def _verified(self, signature: Signature, asked: bytes) -> bool:
+        keys = {} if self._key is None else {self._key.name: self._key}
+        return tsig.verify(signature, keys, self._clock(), asked) == self._key
 
     def _pump(self) -> None:
         now = self._loop.time()
@@ -311,7 +319,7 @@ class Notifier:
 
     @property
     def pending(self) -> int:
-        """How many zones were not acknowledged, over all secondaries."""
+        """How many zones were not answered for, over all secondaries."""
         return sum(peer.pending for peer in self._peers.values())
 
     def know(self, secondaries: Iterable[tuple[Secondary, Key | None]]) -> None:
