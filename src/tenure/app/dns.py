@@ -39,7 +39,7 @@ async def main(child: Child) -> None:
         Listener(View(views), child.socket(f"udp{place}"), child.socket(f"tcp{place}"))
         for place in range(len(child.settings.dns))
     ]
-    responder = Responder(views, access, counters, _archive(loop, store))
+    responder = Responder(views, access, counters, archive_of(loop, store))
     server = DnsServer(loop, listeners, responder, limit=RateLimit())
     server.ready = False
     await server.start()
@@ -75,9 +75,11 @@ def _notes(unseen: list[str], closed: Iterable[str]) -> Iterator[str]:
         yield f"TSIG keys that cannot be opened with this node's secret-key: {', '.join(sorted(closed))}"
 
 
-def _archive(loop: asyncio.AbstractEventLoop, store: Store) -> Archive:
+def archive_of(loop: asyncio.AbstractEventLoop, store: Store, page: int = _PAGE) -> Archive:
+    """Older steps from the store, read in a thread, `page` of them at once."""
+
     def read(zone: str, serial: int) -> asyncio.Future[list[ZoneChange]]:
-        return loop.run_in_executor(None, store.reads.changes_since, zone, serial, _PAGE)
+        return loop.run_in_executor(None, store.reads.changes_since, zone, serial, page)
 
     return read
 
