@@ -128,7 +128,11 @@ class Asked:
     def serial(self) -> int:
         """The zone's."""
         answer = self._ask(DOMAIN, 6)
-        return int.from_bytes(answer[-20:-16]) if answer[7] and not answer[9] else 0
+        first = 12 + len(DOMAIN) + 1 + 4  # behind the question
+        end = (
+            first + 12 + int.from_bytes(answer[first + 10 : first + 12])
+        )  # behind its record, whose owner is a pointer
+        return int.from_bytes(answer[end - 20 : end - 16]) if answer[7] else 0
 
     def _ask(self, name: str, kind: int) -> bytes:
         self._id = self._id + 1 & 0xFFFF
