@@ -8,14 +8,14 @@ import msgspec
 from tenure.engine import resolve
 from tenure.engine.draft import Draft
 from tenure.engine.state import State
-from tenure.errors import Conflict, InvalidValue
+from tenure.errors import Conflict
 from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
 from tenure.model.holding import Allocation, Attachment, Claim, ClaimRequest
 from tenure.model.policy import RecordType
 from tenure.naming.authority import own_server, servers_of
-from tenure.naming.hostnames import fqdn
+from tenure.naming.hostnames import LONGEST_NAME, fqdn
 from tenure.naming.reverse import owner_number, pointer_owner
 from tenure.naming.templates import Template, readings, template_for
 from tenure.net.addresses import number_of, text_of, version_of
@@ -58,11 +58,11 @@ def not_taken(draft: Draft, hostname: str | None, claim: Claim, place: Place) ->
         Conflict: Another's address has it, or would have it by a template (fact `address`), or a record that
             somebody made (fact `record`) is in its way.
     """
-    domain = draft.state.networks[place.network].domain
-    if hostname is None or domain is None:
+    network = draft.state.networks[place.network]
+    if hostname is None or network.domain is None:
         return
-    _let_go(draft, hostname, claim, place.network)
-    refusal = _refusal(draft, hostname, claim, place)
+    holder = _undisputed(draft, hostname, claim, network) if draft.facts.named[hostname] else None
+    refusal = _refusal(draft, hostname, holder, place)
     if refusal is not None:
         raise refusal
 
@@ -88,18 +88,16 @@ def carried(draft: Draft, old: Allocation, ip: str) -> str | None:
 def free_name(draft: Draft, name: str | None, place: Place) -> str | None:
     """The name that a client calls itself, if it may be called so: a clash drops the name, not the lease."""
     hostname = None if name is None else resolve.called(name)
-    if hostname is None or draft.state.networks[place.network].domain is None:
-        return None
-    return hostname if _refusal(draft, hostname, None, place) is None else None
-
-
-def _refusal(draft: Draft, hostname: str, claim: Claim | None, place: Place) -> Conflict | None:
     network = draft.state.networks[place.network]
-    try:
-        name = fqdn(hostname, str(network.domain))
-    except InvalidValue:
-        return None if claim is not None else Conflict(f"{hostname} is too long a name", pointer=POINTER)
-    holder = name_holder(draft, hostname, place.network, claim)
+    if hostname is None or network.domain is None or len(hostname) + 1 + len(network.domain) > LONGEST_NAME + 1:
+        return None
+    holder = name_holder(draft, hostname, network, None)
+    return hostname if _refusal(draft, hostname, holder, place) is None else None
+
+
+def _refusal(draft: Draft, hostname: str, holder: Allocation | None, place: Place) -> Conflict | None:
+    network = draft.state.networks[place.network]
+    name = fqdn(hostname, str(network.domain))
     if holder is not None:
         said = f"the name {name} belongs to {holder.ip}"
         return Conflict(said, name=name, address=holder.ip, pointer=POINTER)
@@ -112,9 +110,8 @@ def _refusal(draft: Draft, hostname: str, claim: Claim | None, place: Place) -> 
 # Other holders
 
 
-def name_holder(draft: Draft, hostname: str, network: str, claim: Claim | None) -> Allocation | None:
-    """The open allocation of another claim, and of another machine, that bars this name in the network's zone."""
-    mine = draft.state.networks[network]
+def name_holder(draft: Draft, hostname: str, mine: Network, claim: Claim | None) -> Allocation | None:
+    """The open allocation of another claim, and of another machine, that bars this name in a network's zone."""
     for allocation in draft.facts.named[hostname].values():
         other = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
         if (other.vrf, other.domain) != (mine.vrf, mine.domain) or (other.shared_names and mine.shared_names):
@@ -132,12 +129,13 @@ def _shares(draft: Draft, allocation: Allocation, claim: Claim | None) -> bool:
     return holder.id == claim.id or (holder.machine is not None and holder.machine == claim.machine)
 
 
-def _let_go(draft: Draft, hostname: str, claim: Claim, network: str) -> None:
-    """Dynamic leases that are called so are called so no longer."""
+def _undisputed(draft: Draft, hostname: str, claim: Claim, network: Network) -> Allocation | None:
+    """The holder that bars a name, once the dynamic leases that are called so are called so no longer."""
     holder = name_holder(draft, hostname, network, claim)
     while holder is not None and holder.lease:
         unname(draft, holder)
         holder = name_holder(draft, hostname, network, claim)
+    return holder
 
 
 def unname(draft: Draft, lease: Allocation) -> None:
@@ -170,7 +168,12 @@ def template_of(state: State, subnet: Subnet) -> Template | None:
 
 
 def computed_for(state: State, vrf: str, name: str, ip: str | None) -> str | None:
-    """The address, other than `ip`, that has this absolute name by a template of its subnet."""
+    """The address, other than `ip`, that has this absolute name by a template of its subnet.
+
+    Cost: one look where the vrf has no template; else linear in the name.
+    """
+    if not state.templates[vrf]:
+        return None
     for version, number in readings(name):
         space = state.space_at(vrf, version, number)
         if space is None:
@@ -191,7 +194,7 @@ def not_an_address(draft: Draft, request: ClaimRequest) -> None:
         Conflict: Fact `address` says whose.
     """
     network = draft.state.networks[request.network]
-    if request.hostname is None or network.domain is None:
+    if request.hostname is None or network.domain is None or not draft.state.templates[network.vrf]:
         return
     if request.address or request.addresses or request.reservation:
         return
@@ -286,12 +289,16 @@ def _against_records(state: State, network: Network, name: str, place: Place) ->
     if zone is not None:
         if zone.name != network.domain:
             return Conflict(f"{name} is in zone {zone.name}, which is not this network's", name=name, pointer=POINTER)
-        if name in own_names(state, zone):
+        if name == own_server(zone.name) and own_names(state, zone):
             return Conflict(f"{name} is this server's own name in zone {zone.name}", name=name, pointer=POINTER)
-        found = barring(state, zone, name, tuple(_ADDRESSES[version] for version in place.versions))
+        found = _against_made(state, zone, name, place) if zone.id in state.made else None
         if found is not None:
             return found
     return None if place.ip is None or not state.made else _against_pointers(state, network.vrf, place.ip)
+
+
+def _against_made(state: State, zone: Zone, name: str, place: Place) -> Conflict | None:
+    return barring(state, zone, name, tuple(_ADDRESSES[version] for version in place.versions))
 
 
 def _against_pointers(state: State, vrf: str, ip: str) -> Conflict | None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Undo = Callable[[], object]
 
+_CALLING = ("network", "zone")
+"""What may have a name template, beside subnets."""
+
 
 def _put(kind: str) -> "Callable[[State, Any], Undo]":
     """Reducer of `<Kind>Created` and `<Kind>Changed` of a thing that only has to be known."""
@@ -40,14 +43,14 @@ def _put_back(state: "State", kind: str, old: Any, new: Any) -> None:
     if old is None:
         del things[new.id]
     else:
-        things[new.id] = old
+        things[old.id] = old
 
 
 def _drop(kind: str) -> "Callable[[State, Any], Undo]":
     def reduce(state: "State", event: Any) -> Undo:
         old = getattr(state, kind + "s").pop(getattr(event, kind).id)
         _name(state, kind, old, None)
-        return lambda: _put_back(state, kind, old, old)
+        return lambda: _put_back(state, kind, old, None)
 
     return reduce
 
@@ -57,6 +60,10 @@ def _name(state: "State", kind: str, old: Any, new: Any) -> None:
         state.names.pop(_name_key(kind, old), None)
     if new is not None:
         state.names[_name_key(kind, new)] = new.id
+    if kind in _CALLING:
+        for thing, step in ((old, -1), (new, 1)):
+            if thing is not None and thing.name_template is not None:
+                state.templates[thing.vrf] += step
 
 
 def _name_key(kind: str, thing: Any) -> tuple[str, str]:
@@ -169,29 +176,33 @@ def _subnet_created(state: "State", event: e.SubnetCreated) -> Undo:
 def _subnet_dropped(state: "State", event: e.SubnetDeleted) -> Undo:
     space = state.subnets[event.subnet.id]
     _remove(state, space)
-    scattered = [(number, until, _send_on(state, space, number, until)) for number, until in space.resting.items()]
+    scattered = [_send_on(state, space, number, until) for number, until in space.resting.items()]
     unsettle = resettle(state, space)
 
     def undo() -> None:
         unsettle()
-        for number, _, home in scattered:
-            if home is None:
-                state.strays.drop(space.subnet.vrf, space.version, number)
-            else:
-                home.unrest(number)
+        for take_back in scattered:
+            take_back()
         _add(state, space)
 
     return undo
 
 
-def _send_on(state: "State", space: Space, number: int, until: datetime) -> Space | None:
+def _send_on(state: "State", space: Space, number: int, until: datetime) -> Undo:
     """A rest of a subnet that is gone goes on in the one around it, or in none."""
     home = state.space_at(space.subnet.vrf, space.version, number)
     if home is None:
         state.strays.put(space.subnet.vrf, space.version, number, until)
-    else:
-        home.rest(number, until)
-    return home
+        return lambda: state.strays.drop(space.subnet.vrf, space.version, number)
+    before = home.resting.get(number)  # it may rest there from before the subnet was cut out
+    home.rested(number, until)
+
+    def undo() -> None:
+        home.unrest(number)
+        if before is not None:
+            home.rest(number, before)
+
+    return undo
 
 
 def _gather(state: "State", space: Space) -> "list[Rest]":

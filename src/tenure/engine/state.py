@@ -142,6 +142,7 @@ class State:
         vrfs, locations, networks, ranges, zones: Values by id. subnets: `Space` by id.
         records: What people made, by id; `made` the same by zone, owner and id. tsig_keys, secondaries: By id.
         under: How many of them a zone has below a name. aimed: Ids of MX, NS and SRV records by the name they lead to.
+        templates: How many networks, subnets and zones of a vrf have a name template.
         children: Location ids below a location (`None`: the top). of_network: Subnet ids of a network.
         families: How many subnets of each version a network has. rooms: Those with an address available.
         claims_of, claims_at: Open claims of a network, and at a location.
@@ -165,6 +166,7 @@ class State:
         self.made: dict[str, dict[str, dict[str, ZoneRecord]]] = {}
         self.under: Counter[tuple[str, str]] = Counter()
         self.aimed: dict[str, dict[str, None]] = {}
+        self.templates: Counter[str] = Counter()
         self.tsig_keys: dict[str, TsigKey] = {}
         self.secondaries: dict[str, Secondary] = {}
         self._things: dict[str, dict[str, Any]] = {
@@ -436,6 +438,7 @@ class State:
         if space.order < self._made:
             self.of_network[subnet.network] = dict.fromkeys(sorted(mine, key=lambda s: self.subnets[s].order))
         self.families[subnet.network, space.version] += 1
+        self.templates[subnet.vrf] += subnet.name_template is not None
         self.prefixes.put(subnet)
         self.rooms.add(space)
         self.spines.forget(subnet.network)
@@ -446,6 +449,7 @@ class State:
         self.spines.forget(subnet.network)
         self.rooms.drop(space)
         self.prefixes.drop(subnet)
+        self.templates[subnet.vrf] -= subnet.name_template is not None
         self.families[subnet.network, space.version] -= 1
         del self.of_network[subnet.network][subnet.id]
         del self.subnets[subnet.id]

@@ -52,6 +52,8 @@ def parse_hostname(text: str, pointer: str = "") -> str:
 
     Source: RFC 1123 section 2.1; RFC 1035 section 2.3.4; RFC 5891 section 5; RFC 3696 section 2.
     """
+    if len(text) <= LONGEST_LABEL and _LABEL.fullmatch(text) and text[:4] != "xn--":
+        return text  # most of them, and each is read again wherever it comes in
     return _parse_name(text, _parse_label, pointer)
 
 

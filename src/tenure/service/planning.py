@@ -26,6 +26,9 @@ INTERNAL = "internal"
 _OF_TIME: Final = (u.ExpireLeases, u.Lapse, u.HarvestNetwork, u.Tend)
 """What nobody does while the clock is not trusted."""
 
+_OF_SECRETS: Final = (u.CreateToken, u.CreateTsigKey, u.Together)
+"""What may bring secrets, which the ledger never sees."""
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Answer).decode
 
@@ -124,14 +127,15 @@ class Planned:
         sequence = begun.sequence + sum(len(change.plan.events) for change in self.changes)
         self.move = self.notes.move(self._memory.serials, sequence, self._memory.first_serial)
         self.head = Head(begun.epoch, sequence, batch, self._turn.now)
+        secret = [change for change in self.changes if isinstance(change.asked.use, _OF_SECRETS)]
         self.batch = Batch(
             batch,
             list(self._entries(batch)),
             [self.move.stamp_row(image) for image in self.facts.net.values()],
             self.move.changes,
             list(self._keys()),
-            dict(pair for change in self.changes for pair in _digests(change)),
-            dict(pair for change in self.changes for pair in _sealed(change)),
+            dict(pair for change in secret for pair in _digests(change)),
+            dict(pair for change in secret for pair in _sealed(change)),
         )
         return self.batch
 

@@ -79,7 +79,7 @@ class Notes:
         Raises:
             InvalidValue: A name would be longer than names can be; nothing was taken in.
         """
-        if any(type(event) in SHAPING for event in events):
+        if not SHAPING.isdisjoint(map(type, events)):
             self._links.shaped()
         try:
             found = [change for event in events for change in self._of(event, events)]

@@ -50,7 +50,7 @@ def follow(draft: Draft) -> None:
     Cost: nothing for a draft without events about the inventory; else a look at the crossing subnets, and at the
     zones that change.
     """
-    if all(type(event) not in _FOLLOWED for event in draft.events):
+    if _FOLLOWED.isdisjoint(map(type, draft.events)):
         return
     _settle(draft)
     reshaping.reshape(draft)
