@@ -270,6 +270,22 @@ def test_a_step_that_changes_nothing_that_is_seen_is_a_step() -> None:
     assert rows(list(told(table, 7))) == [f"{FORWARD.name} SOA {serial}" for serial in (8, 7, 8, 8)]
 
 
+def test_what_a_zone_has_by_itself_is_no_change_from_the_store_either() -> None:
+    table = ZoneTable([ip_address("127.0.0.1")])
+    table.load(FORWARD, [])
+    own, other = address("ns", "127.0.0.1"), address("x", "192.0.2.1")
+    changes = [ZoneChange(FORWARD.id, 8, 1, added=(own, other)), ZoneChange(FORWARD.id, 9, 2, removed=(own,))]
+    for change in changes:
+        table.apply(change)
+    expected = rows(list(told(table, 7)))
+    assert len(expected) == 7
+
+    def body() -> None:
+        assert rows(drained(told(forgotten(table), 7, archive=Archive(changes)))) == expected
+
+    run(body)
+
+
 def test_an_ixfr_without_the_soa_that_it_has_is_none() -> None:
     whole = asking(FORWARD.name, 7)
     assert transfer.asked(whole) is not None

@@ -53,8 +53,10 @@ class Responder:
 
     def datagram(self, query: bytes, peer: str, view: View) -> bytes | None:
         """The datagram that answers one, or None where silence is right."""
-        if not tsig.maybe(query) and not transfer.maybe(query):
-            return self._counted(answer(query, view.table, False))
+        if tsig.KIND not in query:  # the usual case, with as little as can be
+            response = answer(query, view.table, False)
+            if response is None or response[3] & 15 != wire.FORMERR:
+                return self._counted(response)
         try:
             signature = _signature(query)
         except WireError:

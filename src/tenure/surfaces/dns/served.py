@@ -150,6 +150,10 @@ class ServedZone:
         self._snapshots.add(taken)
         return taken
 
+    def lasts(self, path: bytes, record: bytes) -> bool:
+        """Tell whether it is one of those that the zone has by itself, which no change removes."""
+        return any(same(record, each) for each in self._fixed.get(path, ()))
+
     def pathed(self, record: Record) -> tuple[bytes, bytes]:
         """The record's path and packed form.
 
@@ -203,7 +207,7 @@ class ServedZone:
         self._put(path, joined((*others, record)))
 
     def _remove(self, path: bytes, record: bytes) -> None:
-        if any(same(record, each) for each in self._fixed.get(path, ())):
+        if self.lasts(path, record):
             return
         self._remember(path)
         self._put(path, joined(each for each in listed(self.nodes.get(path)) if not same(each, record)))

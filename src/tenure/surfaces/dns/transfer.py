@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from tenure.model.dnsdata import ZoneChange
+from tenure.model.dnsdata import Record, ZoneChange
 from tenure.naming import serial as serials
 from tenure.surfaces.dns import wire
 from tenure.surfaces.dns.connection import Cut
@@ -230,8 +230,14 @@ class _Way:
 
     def _step(self, change: ZoneChange) -> Step:
         before, after = stamped(self.end, self.serial), stamped(self.end, change.serial)
-        pathed = self._served.pathed
-        return Step(before, tuple(map(pathed, change.removed)), after, tuple(map(pathed, change.added)))
+        return Step(before, tuple(self._changing(change.removed)), after, tuple(self._changing(change.added)))
+
+    def _changing(self, records: Iterable[Record]) -> Iterator[Packed]:
+        """Those that came or went: what the zone has by itself was there before, and is after."""
+        for record in records:
+            path, packed = self._served.pathed(record)
+            if not self._served.lasts(path, packed):
+                yield path, packed
 
 
 def _read(page: Page) -> list[ZoneChange]:

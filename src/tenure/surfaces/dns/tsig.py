@@ -16,8 +16,10 @@ FUDGE: Final = 300
 
 BADSIG, BADKEY, BADTIME, BADTRUNC = 16, 17, 18, 22
 
+KIND: Final = b"\x00\xfa\x00\xff"
+"""Type and class of a TSIG record: in every signed message, and hardly ever in another."""
+
 _ALGORITHMS: Final = {b"\x0bhmac-sha256\0": "sha256", b"\x0bhmac-sha512\0": "sha512"}
-_KIND: Final = b"\x00\xfa\x00\xff"
 _FIXED: Final = struct.Struct(">HHIH")
 _TSIG, _ANY_CLASS = 250, 255
 _AFTER_NAMES: Final = struct.Struct(">6sHH")
@@ -119,7 +121,7 @@ class Signature(NamedTuple):
 
 def maybe(message: bytes) -> bool:
     """Whether a message may be signed: one that is, is never said not to be. Cost: 0.1 µs."""
-    return _KIND in message
+    return KIND in message
 
 
 def found(message: bytes) -> Signature | None:
