@@ -46,6 +46,15 @@ def same_when_loaded(world: World) -> None:
     assert fingerprint(State.load(world.tables, world.now)) == fingerprint(world.state)
 
 
+def same_when_replayed(world: World) -> None:
+    """A replay hears of the time only at its end."""
+    replayed = State()
+    for event in world.events:
+        replayed.reduce(event)
+    replayed.advance(world.now)
+    assert fingerprint(replayed) == fingerprint(world.state)
+
+
 @pytest.mark.parametrize("cidr", ["10.0.0.0/32", "10.0.0.0/31", "2001:db8::/127", "2001:db8::/128"])
 def test_the_smallest_subnets_serve_one_of_many_sites(cidr: str) -> None:
     """Each of five sites would be given less than an address."""
@@ -240,16 +249,26 @@ def test_a_subnet_does_not_grow_around_another_that_lies_where_it_holds_somethin
 
 
 def test_a_subnet_that_moved_after_a_rest_is_the_same_when_replayed() -> None:
-    """A replay hears of the time only at its end."""
     world = tree("10.0.0.0/32", ("a", "host", None), cooldown=60)
     world.release(world.claim(host="a"))
     world.wait(60)
     world.do(u.ChangeSubnet(subnet="10.0.0.0/32", changes={"cidr": "10.0.9.0/28"}))
-    replayed = State()
-    for event in world.events:
-        replayed.reduce(event)
-    replayed.advance(world.now)
-    assert fingerprint(replayed) == fingerprint(world.state)
+    same_when_replayed(world)
+
+
+def test_a_rest_that_was_over_before_a_subnet_was_cut_out_is_not_counted_when_replayed() -> None:
+    """What rested in the one that was cut out goes on in the one around it, where nobody said that it was over."""
+    world = tree("10.0.0.0/28", ("a", "host", None), cooldown=60)
+    world.release(world.claim(host="a", address="10.0.0.9"))
+    world.wait(60)
+    world.do(u.CreateSubnet(network="prod", cidr="10.0.0.8/29"))
+    world.release(world.claim(host="a", address="10.0.0.9"))
+    world.do(u.DeleteSubnet(subnet="10.0.0.8/29"))
+    same_when_replayed(world)
+    assert world.space("10.0.0.0/28").cooling == 1
+    world.wait(60)
+    same_when_replayed(world)
+    assert world.space("10.0.0.0/28").cooling == 0
 
 
 def test_a_large_block_lends_all_that_it_has() -> None:
