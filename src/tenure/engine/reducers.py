@@ -194,7 +194,7 @@ def _send_on(state: "State", space: Space, number: int, until: datetime) -> Undo
     if home is None:
         state.strays.put(space.subnet.vrf, space.version, number, until)
         return lambda: state.strays.drop(space.subnet.vrf, space.version, number)
-    before = home.resting.get(number)  # it may rest there from before the subnet was cut out
+    before = home.resting.get(number)  # from before the subnet was cut out: over, but nobody may have said so yet
     home.rested(number, until)
 
     def undo() -> None:
