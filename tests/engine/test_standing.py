@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tenure.errors import Conflict
 from tenure.model import events as e
@@ -262,3 +263,21 @@ def test_what_is_released_takes_what_it_replaces_along() -> None:
     over(world, address="10.0.0.5", on_override="release")
     assert standing(world, ip, "10.0.0.9", "10.0.0.5") == ["-", "-", "primary"]
     assert next(c for c in world.tables.all("claims") if c.id == old.claim.id).state == "released"
+
+
+def test_what_comes_off_its_shelf_as_an_alias_is_routed_again() -> None:
+    world = site("10.0.0.0/24")
+    free = world.claim(host="h0-0").addresses[0]
+    number = number_of(free.ip) + 1  # in the block of h0-0, and used at another host
+    held = over(world, host="h1-0", address=f"10.0.0.{number & 255}")
+    claim, allocation = held.claim, next(a for a in world.tables.open("allocations") if a.claim == held.claim.id)
+    loose = world.space("10.0.0.0/24").loose
+    assert loose == {number: claim.host}
+    shelved = replace(allocation, standing="shelved")
+    world.state.reduce(e.AddressShelved(claim=claim, allocation=shelved))
+    assert loose == {}
+    alias = replace(allocation, standing="alias")
+    undo = world.state.reduce(e.AddressAliased(claim=claim, allocation=alias, before="shelved"))
+    assert loose == {number: claim.host}
+    undo()
+    assert loose == {}

@@ -13,10 +13,12 @@ from tenure.errors import InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.answers import Failure, Holding, Made
+from tenure.service.placed import Placed
 from tenure.service.planning import INTERNAL
 from tenure.service.route_answers import Table
 from tenure.service.routes import RouteView
 from tenure.testing.ledgers import Scribe
+from tests.engine.world import site
 from tests.service.world import Node, World, claim
 
 RACKS, HOSTS = 3, 3
@@ -311,3 +313,24 @@ def test_a_new_epoch_is_loaded_anew(node: Node) -> None:
     assert after.value.sequence == f"restored:{before.head.sequence + 1}"
     assert same(after.value) == same(before.value)
     assert view.changed("hosts").value != tag
+
+
+def test_what_comes_off_its_shelf_as_an_alias_is_followed() -> None:
+    world = site("10.0.0.0/24")
+    ip = ip_address(world.ip(host="h0-0")) + 1  # in the block of h0-0, and used at another host
+    held = world.claim(host="h1-0", address=str(ip))
+    placed = Placed()
+    for event in world.events:
+        placed.take(event)
+    allocation = next(a for a in world.tables.open("allocations") if a.claim == held.claim.id)
+
+    def loose() -> list[str | None]:
+        return [fact.owner for facts in placed.areas.values() for fact in facts.all() if fact.kind == "loose"]
+
+    assert loose() == [held.claim.host]
+    shelved = msgspec.structs.replace(allocation, standing="shelved")
+    placed.take(e.AddressShelved(claim=held.claim, allocation=shelved))
+    assert loose() == []
+    alias = msgspec.structs.replace(allocation, standing="alias")
+    placed.take(e.AddressAliased(claim=held.claim, allocation=alias, before="shelved"))
+    assert loose() == [held.claim.host]

@@ -16,7 +16,7 @@ from tenure.engine.state import State
 _VALUES = (
     "vrfs", "locations", "networks", "ranges", "zones", "names", "relays", "records", "tsig_keys", "secondaries",
 )  # fmt: skip
-_COUNTS = ("under", "claims_of", "claims_at", "waiting", "families")
+_COUNTS = ("under", "templates", "claims_of", "claims_at", "waiting", "families")
 _ROWS = ("claims", "allocations", "interfaces", "machines", "tokens")
 _IDS = ("handles", "addresses", "macs", "machine_names", "token_names", "observations")
 _GROUPS = ("held", "named", "attached", "ports", "uses", "pending", "claimed", "standing", "behind")

@@ -144,8 +144,8 @@ def _count_moved(state: "State", event: e.AddressMoved, step: int) -> None:
         state.count_claim(event.giver, -step)
 
 
-def _stands(state: "State", event: e.AddressShelved | e.AddressRestored) -> Undo:
-    """A shelved address is used nowhere, so that nobody routes it."""
+def _stands(state: "State", event: e.AddressShelved | e.AddressAliased | e.AddressRestored) -> Undo:
+    """A shelved address is used nowhere, so that nobody routes it; any other one is."""
     space, number = state.subnets[event.allocation.subnet], number_of(event.allocation.ip)
     loose = space.loosen(number, event.allocation.away(event.claim.host))
     return lambda: space.loosen(number, loose)
@@ -199,7 +199,7 @@ HELD: dict[type, "Callable[[State, Any], Undo]"] = {
     e.AddressReleased: _released,
     e.AddressMoved: _moved,
     e.AddressShelved: _stands,
-    e.AddressAliased: _nothing,
+    e.AddressAliased: _stands,
     e.AddressRestored: _stands,
     e.AddressNamed: _nothing,
     e.AddressAttached: _nothing,

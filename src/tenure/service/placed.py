@@ -291,10 +291,16 @@ def _resized(placed: Placed, event: e.BlockResized) -> None:
     placed.surrender(event.before)
 
 
-def _used(placed: Placed, event: e.AddressAllocated | e.AddressRestored | e.AddressMoved) -> None:
+def _used(placed: Placed, event: e.AddressAllocated | e.AddressAliased | e.AddressRestored | e.AddressMoved) -> None:
     placed._held(event.claim, event.allocation)
     if event.allocation.standing != "shelved":
         placed._share(event.claim, event.allocation)
+
+
+def _aliased(placed: Placed, event: e.AddressAliased) -> None:
+    """It comes off its shelf; one that stood on none is used as it was."""
+    if event.before == "shelved":
+        _used(placed, event)
 
 
 def _unused(placed: Placed, event: e.AddressReleased | e.AddressShelved) -> None:
@@ -344,6 +350,7 @@ _TAKES: Final[dict[type, Callable[[Placed, Any], None]]] = {
     e.AddressReleased: _unused,
     e.AddressMoved: _moved,
     e.AddressShelved: _unused,
+    e.AddressAliased: _aliased,
     e.AddressRestored: _used,
     e.ClaimRebound: _rebound,
     e.ClaimSettled: _ended,
