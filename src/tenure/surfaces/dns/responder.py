@@ -30,8 +30,8 @@ class Responder:
     Args:
         views: What there is to see, and whose signatures are known.
         access: Who may take zones.
-        counters: What happened, by name: an outcome (`noerror`, ...), `dropped` (no answer is right), `transfers` and
-            `incremental` (of which this many asked for what changed), `strangers` (who may not have them), `signed`,
+        counters: What happened, by name: an outcome (`noerror`, ...), `dropped` (no answer is right), `transfers` that
+            were asked for, what was given (`axfr`, `ixfr`, `soa_alone`), `strangers` (who may not have them), `signed`,
             and `badsig`, `badkey`, `badtime`, `badtrunc`.
         archive: A zone's older steps.
         clock: For signatures.
@@ -96,18 +96,18 @@ class Responder:
         if transfer.maybe(query) and (wanted := transfer.asked(query)) is not None:
             room = _room(wanted.question.edns) - reserve
             permitted = self._permits(wanted, peer, vrf, key)
-            return transfer.datagram(query, wanted, table, permitted=permitted, room=room)
+            return transfer.datagram(query, wanted, table, permitted=permitted, room=room, given=self.counters)
         return answer(query, table, False, reserve)
 
     def _stream(self, query: bytes, peer: str, vrf: str, table: ZoneTable, key: Key | None = None) -> Messages:
         if transfer.maybe(query) and (wanted := transfer.asked(query)) is not None:
             permitted = self._permits(wanted, peer, vrf, key)
-            return transfer.transfer(query, wanted, table, permitted=permitted, archive=self._archive)
+            archive, given = self._archive, self.counters
+            return transfer.transfer(query, wanted, table, permitted=permitted, archive=archive, given=given)
         return _only(self._counted(answer(query, table, True, 0 if key is None else key.room)))
 
     def _permits(self, wanted: Wanted, peer: str, vrf: str, key: Key | None) -> bool:
         self.counters["transfers"] += 1
-        self.counters["incremental"] += wanted.serial is not None
         permitted = self._access.permits(vrf, peer, None if key is None else key.id)
         self.counters["strangers"] += not permitted
         return permitted

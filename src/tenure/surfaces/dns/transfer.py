@@ -5,6 +5,7 @@ What a transfer says is of one moment: the zone as it was when it was asked for,
 
 import asyncio
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Final, NamedTuple
@@ -69,7 +70,13 @@ def _serial_asked(query: bytes, question: Query) -> int:
 
 
 def transfer(
-    query: bytes, wanted: Wanted, table: ZoneTable, *, permitted: bool, archive: Archive | None = None
+    query: bytes,
+    wanted: Wanted,
+    table: ZoneTable,
+    *,
+    permitted: bool,
+    archive: Archive | None = None,
+    given: Counter[str] | None = None,
 ) -> Iterator[bytes | Page]:
     """Yield the messages that answer `query` over TCP, each without TCP's length.
 
@@ -81,6 +88,7 @@ def transfer(
         wanted: What `asked` made of `query`.
         permitted: Whether this peer may have zones; if not, one REFUSED.
         archive: Older steps; None has none.
+        given: What came of it is counted here: `axfr` a whole zone, `ixfr` what changed, `soa_alone`.
 
     Returns:
         Messages, one at least, and between them futures: go on when they are done. NOTAUTH alone if the
@@ -97,19 +105,24 @@ def transfer(
     rcode = _reason(served)
     if served is None or rcode:
         return _refusal(query, wanted.question, rcode)
+    counted = Counter[str]() if given is None else given
     if wanted.serial is None:
-        return _whole(query, wanted.question, served)
+        return _whole(query, wanted.question, served, counted)
     if _current(served, wanted.serial):
+        counted["soa_alone"] += 1
         return iter((_alone(query, wanted.question, served),))
     steps = served.journal.since(wanted.serial)
     if steps is not None:
+        counted["ixfr"] += 1
         return _stream(query, wanted.question, _told(served.soa, steps))
     if archive is None or serials.later(served.zone.floor, wanted.serial):
-        return _whole(query, wanted.question, served)
-    return _older(query, wanted, table, archive)
+        return _whole(query, wanted.question, served, counted)
+    return _older(query, wanted, table, archive, counted)
 
 
-def datagram(query: bytes, wanted: Wanted, table: ZoneTable, *, permitted: bool, room: int) -> bytes:
+def datagram(
+    query: bytes, wanted: Wanted, table: ZoneTable, *, permitted: bool, room: int, given: Counter[str] | None = None
+) -> bytes:
     """The one message that answers `query` over UDP: what changed if it fits into `room`, else the SOA alone.
 
     Whoever sees a later serial there comes again over TCP. Source: RFC 1995 section 2.
@@ -120,14 +133,22 @@ def datagram(query: bytes, wanted: Wanted, table: ZoneTable, *, permitted: bool,
         rcode = wire.FORMERR
     if served is None or rcode or wanted.serial is None:
         return next(_refusal(query, wanted.question, rcode))
-    alone = _alone(query, wanted.question, served)
-    steps = None if _current(served, wanted.serial) else served.journal.since(wanted.serial)
+    difference = _fitting(query, wanted.question, served, wanted.serial, room)
+    if given is not None:
+        given["soa_alone" if difference is None else "ixfr"] += 1
+    return difference or _alone(query, wanted.question, served)
+
+
+def _fitting(query: bytes, question: Query, served: ServedZone, serial: int, room: int) -> bytes | None:
+    """What changed since a serial, if that is known and one message of this size holds it."""
+    steps = None if _current(served, serial) else served.journal.since(serial)
     if steps is None or len(steps) > room:
-        return alone
-    messages = Messages(query, wanted.question, room)
-    longer = next(messages.write(_told(served.soa, steps)), None) is not None
+        return None
+    messages = Messages(query, question, room)
+    if any(True for _ in messages.write(_told(served.soa, steps))):
+        return None
     whole = messages.whole()
-    return alone if longer or len(whole) > room else whole
+    return whole if len(whole) <= room else None
 
 
 def _reason(served: ServedZone | None) -> int:
@@ -144,7 +165,8 @@ def _current(served: ServedZone, serial: int) -> bool:
     return serial == served.serial or serials.later(serial, served.serial)
 
 
-def _whole(query: bytes, question: Query, served: ServedZone) -> Iterator[bytes]:
+def _whole(query: bytes, question: Query, served: ServedZone, given: Counter[str]) -> Iterator[bytes]:
+    given["axfr"] += 1
     snapshot = served.snapshot()
     around = [(b"", snapshot.soa)]
     return _stream(query, question, chain(around, snapshot, around))
@@ -174,7 +196,9 @@ def _stream(query: bytes, question: Query, records: Iterable[Packed]) -> Iterato
     yield messages.whole()
 
 
-def _older(query: bytes, wanted: Wanted, table: ZoneTable, archive: Archive) -> Iterator[bytes | Page]:
+def _older(
+    query: bytes, wanted: Wanted, table: ZoneTable, archive: Archive, given: Counter[str]
+) -> Iterator[bytes | Page]:
     """From the store, page by page, up to the serial that is served now."""
     served = table.zones[wanted.question.name]
     way = _Way(served, wanted.serial or 0)
@@ -182,8 +206,9 @@ def _older(query: bytes, wanted: Wanted, table: ZoneTable, archive: Archive) -> 
     yield page
     steps = way.steps(_read(page))
     if steps is None:
-        yield from transfer(query, Wanted(wanted.question, None), table, permitted=True)
+        yield from transfer(query, Wanted(wanted.question, None), table, permitted=True, given=given)
         return
+    given["ixfr"] += 1
     messages = Messages(query, wanted.question)
     yield from messages.write([(b"", way.end)])
     yield from messages.write(chain.from_iterable(map(_of, steps)))
