@@ -203,7 +203,7 @@ class Reading:
                 labels += ["machine " + m.name for m in self.rows.all("machines") if m.location == id_]
             elif kind == "below":
                 called = self._called(id_, first)
-                labels = [f"{a.hostname}.{first}" for a in called if f".{a.hostname}".endswith("." + last)]
+                labels = [f"{a.hostname}.{first}" for a in called if a.hostname.endswith("." + last)]
             self.facts.holders[kind, id_, first, last] = (labels[:20], len(labels))
 
 

@@ -315,6 +315,7 @@ def test_every_read_by_key_uses_an_index(path: Path, open_store: OpenStore) -> N
     whole = {f"SCAN {alias}" for alias in ("c", "a", "x", "i", "m", "t", "o", "l", "n")}
     assert whole.isdisjoint(db.steps)
     assert "SEARCH c USING INDEX claims_idle (network=? AND idle>? AND idle<?)" in db.steps
+    assert "SEARCH a USING INDEX allocations_dotted (hostname>?)" in db.steps, "few host names have dots"
 
 
 def test_names_like_a_templates_are_looked_for_through_an_index(path: Path, open_store: OpenStore) -> None:

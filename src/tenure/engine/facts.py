@@ -64,7 +64,7 @@ class Wanted:
             were given by themselves before.
         holders: (kind, id, first, last): who holds something there, for a refusal to name. Kind is `network`,
             `subnet`, `location`, `machine`; first and last are canonical texts for part of a subnet, else "". Or
-            (`below`, vrf id, domain, hostname): whose names in that domain, relative to it, are that or end with it.
+            (`below`, vrf id, domain, hostname): whose names in that domain, relative to it, lie below that one.
         alike: Names that look like a template's: open allocations of networks with this domain that are called so
             and, read as `{ip-dashed}` or `{ip-hex}`, like another address than theirs; `MOST_ALIKE` of each.
         called: Whether every claim that is read, and every wanted address, brings the open allocations that carry

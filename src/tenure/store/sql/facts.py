@@ -289,7 +289,7 @@ class Reading:
             self._hold(asked[n], r.text_of(address), count)
 
     def _below(self, keys: list[tuple[int, str, str, str]], asked: Sequence[tuple[str, str, str, str]]) -> None:
-        """Cost: linear in the names of these domains."""
+        """Cost: linear in the host names of several labels, which have an index of their own."""
         columns = ["n bigint", "id text", "domain text", "ending text"]
         statement = _few(_BELOW.replace("{domain}", f"{self._db.json('w.body')} ->> 'domain'"))
         for n, label, count in self._rows(statement, columns, keys):
@@ -305,11 +305,11 @@ _IN_SUBNET: Final = (
     " WHERE a.subnet = k.id AND a.until IS NULL AND a.address BETWEEN k.first AND k.last"
 )
 _BELOW: Final = (
-    "SELECT k.n, a.hostname || '.' || k.domain AS label FROM {k} CROSS JOIN networks w"
-    " JOIN subnets s ON s.network = w.id JOIN allocations a ON a.subnet = s.id"
-    " WHERE w.until IS NULL AND w.vrf = k.id AND {domain} = k.domain"
-    " AND a.until IS NULL AND (a.hostname = k.ending OR"
-    " substr(a.hostname, length(a.hostname) - length(k.ending)) = '.' || k.ending)"
+    "SELECT k.n, a.hostname || '.' || k.domain AS label FROM {k} CROSS JOIN allocations a"
+    " CROSS JOIN subnets s CROSS JOIN networks w WHERE s.id = a.subnet AND w.id = s.network"
+    " AND a.until IS NULL AND a.hostname IS NOT NULL AND replace(a.hostname, '.', '') <> a.hostname"
+    " AND substr(a.hostname, length(a.hostname) - length(k.ending)) = '.' || k.ending"
+    " AND w.until IS NULL AND w.vrf = k.id AND {domain} = k.domain"
 )
 
 

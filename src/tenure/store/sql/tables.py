@@ -23,6 +23,9 @@ from sqlalchemy import (
 FORMAT: Final = 5
 """Counts the schema's changes. A node whose number differs from the database's does not write."""
 
+DOTTED: Final = "until IS NULL AND hostname IS NOT NULL AND replace(hostname, '.', '') <> hostname"
+"""Few host names have several labels; only they can lie below another name."""
+
 OF_CLAIMS: Final = (
     "kind IN ('tenure.claim.deferred', 'tenure.claim.bound', 'tenure.claim.rebound', 'tenure.claim.settled',"
     " 'tenure.claim.released', 'tenure.claim.changed', 'tenure.claim.expiring', 'tenure.address.moved',"
@@ -259,6 +262,7 @@ allocations = Table(
     _open("allocations_subnet", "subnet", "address"),
     _where("allocations_loose", "until IS NULL AND NOT lease AND (title IS NULL OR title = 'borrowed')", "claim"),
     _where("allocations_hostname", "until IS NULL AND hostname IS NOT NULL", "hostname"),
+    _where("allocations_dotted", DOTTED, "hostname"),
     _where("allocations_cooling", "cooling_until IS NOT NULL", "cooling_until"),
     _where("allocations_lease", "lease AND until IS NULL", "held_until"),
     _where("allocations_behind", "until IS NULL AND behind IS NOT NULL", "behind"),

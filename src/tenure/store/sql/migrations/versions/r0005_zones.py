@@ -1,4 +1,5 @@
-"""Records that people make, TSIG keys and secondaries; a zone's changes are found by serial."""
+"""Records that people make, TSIG keys and secondaries; a zone's changes are found by serial,
+and the few host names that lie below others by their dots."""
 
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ _INDEXES: Final = (
     ("secondaries_name", "secondaries", "name", True),
 )
 """Name, table, columns, unique; each of what is open."""
+_DOTTED: Final = "until IS NULL AND hostname IS NOT NULL AND replace(hostname, '.', '') <> hostname"
 
 
 def upgrade() -> None:
@@ -32,6 +34,8 @@ def upgrade() -> None:
         names = words.split()
         op.create_index(index, table, names, unique=unique, postgresql_where=is_open, sqlite_where=is_open)
     op.create_index("zone_changes_serial", "zone_changes", ["zone", "serial", "sequence"])
+    dotted = sa.text(_DOTTED)
+    op.create_index("allocations_dotted", "allocations", ["hostname"], postgresql_where=dotted, sqlite_where=dotted)
 
 
 def _inventory(names: tuple[str, ...]) -> list[sa.Column[Any]]:
