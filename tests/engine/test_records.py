@@ -203,8 +203,8 @@ def test_a_name_is_delegated_with_glue() -> None:
         world.do(u.DeleteRecord(record=glue.id))
     assert caught.value.facts["holders"] == ["record sub.prod.example. NS"]
     world.do(u.ChangeRecord(record=glue.id, changes={"ttl": 5}))
-    with pytest.raises(InUse):
-        world.do(u.ChangeRecord(record=glue.id, changes={"data": "192.0.2.9"}))
+    moved = world.do(u.ChangeRecord(record=glue.id, changes={"data": "192.0.2.9"})).record
+    assert moved.data == "192.0.2.9", "it has an address still"
     second = make(world, "ns1.sub", "AAAA", "2001:db8::1")
     world.do(u.DeleteRecord(record=glue.id))
     world.do(u.DeleteRecord(record=server.id))
@@ -263,6 +263,12 @@ def test_the_zones_own_servers_have_addresses() -> None:
     assert caught.value.facts == {"name": "a.prod.example.", "pointer": "/name_servers/1"}
     made = make(world, "a", "A", "192.0.2.1")
     world.do(u.ChangeZone(zone=ZONE, changes={"name_servers": ["ns9.example.net.", "a.prod.example."]}))
+    with pytest.raises(InUse):
+        world.do(u.DeleteRecord(record=made.id))
+    held = world.claim(hostname="a")
+    world.do(u.DeleteRecord(record=made.id))
+    made = make(world, "a", "AAAA", "2001:db8::1")
+    world.release(held)
     with pytest.raises(InUse):
         world.do(u.DeleteRecord(record=made.id))
     world.claim(hostname="vm-ns")

@@ -374,3 +374,26 @@ def test_a_subnet_costs_a_look_at_those_that_cross_it_however_many_there_are(mon
         subnet(world, f"10.{at // 80 + 1}.{at % 80}.0/{(24, 26)[at % 2]}", reverse=("auto", "rfc2317")[at % 2])
         figures.append(world.figures)
     assert max(figures[-20:]) <= max(figures[:20]) < 60
+
+
+def test_a_network_that_joins_a_zone_leaves_it_its_times_unless_it_says_others(world: ZonedWorld) -> None:
+    def times() -> tuple[int, int]:
+        zone = world.state.zone_named(next(iter(world.state.vrfs)), FORWARD)
+        assert zone is not None
+        return zone.ttl, zone.negative_ttl
+
+    world.do(u.ChangeZone(zone=FORWARD, changes={"ttl": 3600, "negative_ttl": 30}))
+    assert whole(world, u.CreateNetwork(name="a", fields={"domain": FORWARD})) == []
+    assert times() == (3600, 30)
+    said = u.CreateNetwork(name="b", fields={"domain": FORWARD, "ttl": 300})
+    assert whole(world, said) == [("reshaped", FORWARD)]
+    assert times() == (300, 30), "300 was said, the negative one was not"
+    world.do(u.CreateNetwork(name="c", fields={"ttl": 77, "negative_ttl": 7}))
+    world.do(u.ChangeNetwork(network="c", changes={"domain": FORWARD}))
+    assert times() == (300, 30)
+    assert whole(world, u.ChangeNetwork(network="c", changes={"name": "d", "ttl": 77})) == [("reshaped", FORWARD)]
+    assert times() == (77, 30), "said again, it counts though the network had it already"
+    assert whole(world, u.ChangeNetwork(network="a", changes={"ttl": 77})) == []
+    together = u.Together(uses=(u.ChangeNetwork(network="b", changes={"negative_ttl": 9, "cooldown": 1}),))
+    assert whole(world, together) == [("reshaped", FORWARD)]
+    assert times() == (77, 9)

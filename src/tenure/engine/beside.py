@@ -39,10 +39,14 @@ def fitting(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
         _serving(state, zone, record)
 
 
-def needed_for(state: State, zone: Zone, record: ZoneRecord) -> list[str]:
+def needed_for(draft: Draft, zone: Zone, record: ZoneRecord) -> list[str]:
     """Who needs the address of a server that a record is, where it is the last: the zone, or what it delegates."""
+    state = draft.state
     there = state.made.get(zone.id, {}).get(record.owner, {}).values()
     if record.type not in _ADDRESS_TYPES or any(o.type in _ADDRESS_TYPES and o.id != record.id for o in there):
+        return []
+    held = names.automatic(draft, zone, record.owner)
+    if any(type_ in (A, AAAA) and allocation.standing != "shelved" for type_, allocation in held):
         return []
     holders = [f"zone {zone.name}"] if record.owner in zone.name_servers else []
     aimed = (state.records[id_] for id_ in state.aimed.get(record.owner, ()))

@@ -63,7 +63,6 @@ def change_record(use: ChangeRecord, draft: Draft) -> Made:
 
     Raises:
         NotFound, InvalidValue, Conflict: As of a new one.
-        InUse: It is the last address of a server that needs one.
         StaleRevision: It changed since the caller read it.
     """
     old = _record(draft, use.record)
@@ -97,7 +96,7 @@ def delete_record(use: DeleteRecord, draft: Draft) -> Nothing:
     record = _record(draft, use.record)
     resolve.matching(record.revision, draft.asked.if_match)
     zone = draft.state.zones[record.zone]
-    vacant(f"record {record.owner} {record.type}", needed_for(draft.state, zone, record))
+    vacant(f"record {record.owner} {record.type}", needed_for(draft, zone, record))
     draft.record(e.RecordDeleted(record=record, doubled=doubles(draft, zone, record)))
     return Nothing()
 
@@ -170,8 +169,6 @@ def _set(draft: Draft, record: ZoneRecord) -> list[ZoneRecord]:
 
 
 def _change(draft: Draft, zone: Zone, old: ZoneRecord, new: ZoneRecord) -> None:
-    if new.rdata != old.rdata:
-        vacant(f"record {old.owner} {old.type}", needed_for(draft.state, zone, old))
     new = msgspec.structs.replace(new, revision=old.revision + 1)
     doubled, double = doubles(draft, zone, old), doubles(draft, zone, new)
     draft.record(e.RecordChanged(before=old, record=new, doubled=doubled, doubles=double))

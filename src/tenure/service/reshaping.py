@@ -6,7 +6,7 @@
     or has other bounds, where names are computed           the same, under what changed hands
     `reverse` is turned off or on                           the reverse zones under the subnet's addresses
     a record on a name that is computed                     its zone
-    a network's TTL                                         its zones, which have that TTL from now on
+    a network's TTL, where it is said                       its zones, which have that TTL from now on
     a vrf's name servers                                    its zones that name none, and those around them
 
 A claim or a lease never does any of that. (Which zones there are: `service.zoning`.)
@@ -22,6 +22,7 @@ from tenure.engine.names import template_of, zone_around
 from tenure.engine.pointing import wanted_by
 from tenure.engine.space import Space
 from tenure.model import events as e
+from tenure.model import uses as u
 from tenure.model.addressing import Network, Range, Subnet
 from tenure.model.dnsdata import Zone, ZoneRecord
 from tenure.naming.authority import servers_of
@@ -31,6 +32,7 @@ from tenure.net.addresses import number_of, parse_prefix
 from tenure.net.rangeset import RangeSet
 
 _LONGEST_V4: Final = 32
+_TIMES: Final = frozenset(("ttl", "negative_ttl"))
 
 
 def reshape(draft: Draft) -> None:
@@ -194,15 +196,17 @@ class _Shapes:
 
     # Addresses and how they are called
 
-    def network(self, event: e.NetworkChanged) -> None:
-        """Its times are those of its zones; its template and its domain call its addresses."""
+    def network(self, event: e.NetworkCreated | e.NetworkChanged) -> None:
+        """Times that are said of it are those of its zones; its template and its domain call its addresses."""
         old, network = self._was[event.network.id], self._state.networks.get(event.network.id)
-        if old is None or network is None:
+        if network is None:
             return
-        times = {name: getattr(network, name) for name in ("ttl", "negative_ttl")}
-        times = {name: value for name, value in times.items() if value != getattr(old, name)}
-        if times:
-            self._retime(network, times)
+        names = {network.id, network.name, event.network.name} | ({old.name} if old is not None else set())
+        said = _times_said(self._draft.asked.use, names)
+        if said:
+            self._retime(network, {name: getattr(network, name) for name in said})
+        if old is None:
+            return
         if (old.domain, old.name_template) != (network.domain, network.name_template):
             self._spaces.update(dict.fromkeys(self._state.of_network.get(network.id, ())))
             for domain in {old.domain, network.domain} if old.domain != network.domain else ():
@@ -315,6 +319,7 @@ class _Shapes:
 
 SHAPING: Final[dict[type, Callable[[_Shapes, Any], None]]] = {
     e.VrfChanged: _Shapes.vrf,
+    e.NetworkCreated: _Shapes.network,
     e.NetworkChanged: _Shapes.network,
     e.SubnetCreated: _Shapes.subnet,
     e.SubnetChanged: _Shapes.subnet,
@@ -363,6 +368,20 @@ def _area(space: Space, before: _Voice | None, after: _Voice | None) -> RangeSet
         before is not None and after is not None and before._replace(template=None) == after._replace(template=None)
     )
     return area - _reserved(space.ranges.values()) if templates_only else area
+
+
+def _times_said(use: u.Use, names: set[str]) -> set[str]:
+    """The times that a use says of a network which it calls by one of these names.
+
+    A network that joins a zone leaves it its times, unless somebody says others: they may be another network's.
+    """
+    if isinstance(use, u.Together):
+        return {time for each in use.uses for time in _times_said(each, names)}
+    if isinstance(use, u.CreateNetwork) and use.name in names:
+        return use.fields.keys() & _TIMES
+    if isinstance(use, u.ChangeNetwork) and use.network in names:
+        return use.changes.keys() & _TIMES
+    return set()
 
 
 def _zones_of(draft: Draft, network: Network) -> Iterator[Zone]:
