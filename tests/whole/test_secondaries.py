@@ -142,7 +142,7 @@ def _forget_the_journal(serving: Serving) -> None:
 def _answers(serving: Serving) -> bool:
     try:
         return bool(transfer(At(*serving.dns), DOMAIN, timeout=5))
-    except (OSError, dns.exception.DNSException):
+    except (OSError, EOFError, dns.exception.DNSException):
         return False
 
 
