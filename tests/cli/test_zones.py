@@ -59,6 +59,19 @@ def test_records_by_id_and_by_name(tenure: Command) -> None:
     )
 
 
+def test_people_read_names_in_unicode_and_programs_as_they_are_kept(tenure: Command) -> None:
+    tenure("zone", "create", "bücher.example.")
+    made = tenure.json("record", "create", "bücher.example.", "straße", "MX", "10 ß-mail")
+    assert made["name"] == "xn--strae-oqa.xn--bcher-kva.example."
+    (row,) = tenure("record", "list", "bücher.example.").splitlines()[1:]
+    assert row.split()[:5] == ["straße.bücher.example.", "MX", "-", "10", "ß-mail.bücher.example."]
+    assert "bücher.example." in tenure("zone", "list")
+    assert tenure.json("record", "show", "bücher.example.", "straße") == made
+    assert "xn--bcher-kva.example." in tenure("zone", "file", "bücher.example.")
+    tenure("record", "delete", "bücher.example.", "straße", "MX")
+    tenure("zone", "delete", "bücher.example.")
+
+
 def test_a_file_and_a_delegation(tenure: Command) -> None:
     tenure("zone", "create", "file.example.")
     text = tenure("zone", "file", "file.example.")

@@ -43,7 +43,10 @@ Cooldown = Annotated[
 Domain = Annotated[str | None, Option(metavar="DOMAIN", help="The forward zone, as prod.example.")]
 SharedNames = Annotated[
     bool | None,
-    Option("--shared-names/--no-shared-names", help="Whether several holders may have one name: each address has it."),
+    Option(
+        "--shared-names/--no-shared-names",
+        help="Whether several holders may have one name. Off, who shares one keeps it.",
+    ),
 ]
 Overcommit = Annotated[
     bool | None, Option("--overcommit/--no-overcommit", help="Accept more waiting claims than there is room.")

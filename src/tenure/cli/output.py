@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 _WIDE: Final = 10_000
+_A_LABEL: Final = re.compile(r"(?<![\w-])xn--[a-z0-9-]+")
 _MANY: Final = 1000
 """Rows that are read for people; programs get all."""
 
@@ -75,7 +76,7 @@ def some(first: Sequence[str], count: int) -> str:
 
 
 def text(part: Any) -> str:
-    """A part of a thing as people read it."""
+    """A part of a thing as people read it: names in Unicode, where programs get them as they are kept."""
     if part is None or part == "":
         return "-"
     if isinstance(part, bool):
@@ -84,13 +85,21 @@ def text(part: Any) -> str:
         return ", ".join(map(text, part)) or "-"
     if isinstance(part, dict):
         return _words(part)
-    return str(part)
+    return _in_unicode(str(part))
+
+
+def _in_unicode(said: str) -> str:
+    if "xn--" not in said:
+        return said
+    from tenure.naming.hostnames import display
+
+    return _A_LABEL.sub(lambda found: display(found[0]), said)
 
 
 def _words(part: Mapping[str, Any]) -> str:
     for name in ("ip", "mac", "name"):
         if part.get(name):
-            return str(part[name])
+            return _in_unicode(str(part[name]))
     return ", ".join(f"{name}={text(each)}" for name, each in part.items() if each not in (None, {}, [])) or "-"
 
 

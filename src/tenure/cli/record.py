@@ -8,7 +8,7 @@ from tenure.cli import output
 from tenure.cli.group import done, example, group, made, show_one
 from tenure.cli.options import InVrfOfZone, Limit, OfZone, seconds, seconds_or_none, sent
 from tenure.cli.remote import Change, Edit, Remote, Session, session
-from tenure.errors import Conflict, NotFound
+from tenure.errors import Conflict, InvalidValue, NotFound
 
 app = group("record", "Records of zones that people make: CNAME, MX, TXT and the like.")
 
@@ -120,11 +120,21 @@ def _found(asked: Session, zone: str, record: str, type_: str | None, vrf: str |
     return _only(asked, zone, record, type_, vrf)
 
 
+def _kept(name: str) -> str:
+    """A name as it is kept, in whatever letters it is written; what can be none is none that is there."""
+    from tenure.naming.hostnames import parse_name
+
+    try:
+        return parse_name(name, wildcard=True)
+    except InvalidValue:
+        return name
+
+
 def _only(asked: Session, zone: str, name: str, type_: str | None, vrf: str | None) -> dict[str, Any]:
     origin = asked.client.zones.show(zone, vrf=vrf)["name"]
-    wanted = origin if name == "@" else name if name.endswith(".") else f"{name}.{origin}"
+    wanted = origin if name == "@" else _kept(name if name.endswith(".") else f"{name}.{origin}")
     sought = asked.client.records.list(zone, type=type_ and type_.upper(), q=wanted, vrf=vrf)
-    found = [each for each in sought if wanted.lower() in (each["name"], each["display"])]
+    found = [each for each in sought if each["name"] == wanted]
     if not found:
         of = f" of type {type_.upper()}" if type_ else ""
         raise NotFound(f"There is no record {wanted}{of}; tenure record list {zone} shows what there is.")

@@ -81,7 +81,7 @@ def change(
 
 def path_of(noun: Noun, name: str, *verb: str) -> str:
     """Where one thing is, or what can be done to it. Names are escaped; an id or a name is the same here."""
-    return "/".join((noun.path, quote(name, safe=""), *verb))
+    return "/".join((noun.path, *(quote(part, safe="") for part in (name, *verb))))
 
 
 def into(noun: Noun, parent: str | None) -> str:

@@ -148,6 +148,15 @@ REFUSED = [
 ]
 
 
+def test_data_is_as_long_as_it_is_said_to_be(site: Site) -> None:
+    most = site.ask("GET", "/openapi.json").json()["components"]["schemas"]["RecordIn"]["properties"]["data"]
+    words = '"x" ' * (most["maxLength"] // 4)
+    assert len(words) == most["maxLength"] == 4096
+    site.post(f"{ZONE}/records", {"name": "long", "type": "TXT", "data": words[:-1] + " "})
+    refused = site.ask("POST", f"{ZONE}/records", {"name": "longer", "type": "TXT", "data": words + "x"})
+    assert problem(refused, 422, "invalid_value")["pointer"] == "/data"
+
+
 @pytest.mark.parametrize(("path", "body", "status", "pointer"), REFUSED, ids=str)
 def test_what_is_wrong_is_refused_at_its_place(site: Site, path: str, body: Any, status: int, pointer: str) -> None:
     answer = site.ask("POST", path, body)

@@ -11,6 +11,7 @@ from tenure.model.dnsdata import Zone, ZoneRecord
 from tenure.model.policy import RecordType
 from tenure.model.uses import ChangeRecord, CreateRecord, DeleteRecord
 from tenure.naming.hostnames import display, parse_hostname
+from tenure.naming.rdata import LONGEST_TEXT
 from tenure.store.interface import Page, Reads, Seen
 from tenure.surfaces.api.inventory import found, made
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
@@ -35,7 +36,7 @@ Data = Annotated[
     str,
     Meta(
         min_length=1,
-        max_length=65536,
+        max_length=LONGEST_TEXT,
         pattern=r"^[^\x00-\x08\x0a-\x1f\x7f]+(?![\s\S])",
         description="what a zone file has after the type, on one line",
         examples=["10 mail.prod.example."],
