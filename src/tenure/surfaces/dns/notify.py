@@ -98,7 +98,8 @@ class Peer:
         self._unheard: set[bytes] = set()  # zones lost since it was heard
         self._away = 0
         self._sent = self._resume = -inf
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
+        self._due = inf  # what the timer waits for: an event loop's handle need not say it
 
     @property
     def pending(self) -> int:
@@ -234,10 +235,11 @@ class Peer:
 
     def _schedule(self) -> None:
         due = min(self._waits())
-        if self._timer is not None and (self._timer.cancelled() or due < self._timer.when()):
+        if self._timer is not None and (self._timer.cancelled() or due < self._due):
             self._timer.cancel()
             self._timer = None
         if self._timer is None and due < inf:
+            self._due = due
             self._timer = self._loop.call_at(due, self._wake)
 
     def _waits(self) -> Iterator[float]:
