@@ -123,6 +123,27 @@ def test_two_holders_of_one_name_are_refused_unless_it_is_shared() -> None:
     assert names(world) == {second.addresses[0].ip: "web"}
 
 
+def test_who_shares_a_name_keeps_it_when_no_more_may_join() -> None:
+    world = zoned("10.0.0.0/24", shared_names=True)
+    one, two = (world.claim(hostname="web") for _ in range(2))
+    first, second = (each.addresses[0].ip for each in (one, two))
+    world.do(u.ChangeNetwork(network="prod", changes={"shared_names": False}))
+    assert names(world) == {first: "web", second: "web"}
+    with pytest.raises(Conflict, match="belongs to"):
+        world.claim(hostname="web")
+    world.do(u.CreateMachine(name="m", interfaces=(u.NewInterface(mac="52:54:00:00:00:0a", network="prod"),)))
+    with pytest.raises(Conflict, match="belongs to"):
+        world.do(u.AttachAddress(vrf="default", ip=first, interface="52:54:00:00:00:0a"))
+    world.do(u.ReassignAddress(vrf="default", ip=first, address="10.0.0.77"))
+    assert names(world) == {"10.0.0.77": "web", second: "web"}, "another address of its holder takes the name along"
+    world.do(u.RenameAddress(vrf="default", ip=second, hostname="web-2"))
+    with pytest.raises(Conflict, match="belongs to"):
+        world.do(u.RenameAddress(vrf="default", ip=second, hostname="web"))
+    world.release(one)
+    world.do(u.RenameAddress(vrf="default", ip=second, hostname="web"))
+    assert names(world) == {second: "web"}
+
+
 def test_two_networks_of_one_domain_share_names_if_both_say_so() -> None:
     world = zoned("10.0.0.0/24", shared_names=True)
     world.do(u.CreateNetwork(name="more", fields={"domain": ZONE}))

@@ -168,10 +168,13 @@ def test_one_of_two_names_of_an_address_goes_alone(node: Node) -> None:
     node.check()
 
 
-def test_one_of_two_addresses_of_a_name_goes_alone(node: Node) -> None:
-    """MAAS LP 2120556, with shared names: each has its own A and its own pointer."""
+@pytest.mark.parametrize("no_longer", [False, True])
+def test_one_of_two_addresses_of_a_name_goes_alone(node: Node, no_longer: bool) -> None:
+    """MAAS LP 2120556, with shared names: each has its own A and its own pointer, whether or not more may join."""
     node.ok(u.ChangeNetwork(network="prod", changes={"shared_names": True}))
     first, second = (node.claim(f"h{at}", hostname="a", address=f"10.0.3.{at}") for at in (8, 9))
+    if no_longer:
+        node.ok(u.ChangeNetwork(network="prod", changes={"shared_names": False}))
     assert shown(node, PROD) == {("a", "10.0.3.8"), ("a", "10.0.3.9")}
     node.release(first)
     assert shown(node, PROD) == {("a", "10.0.3.9")}

@@ -171,6 +171,19 @@ def test_people_keep_zones_and_what_is_in_them(world: ZonedWorld) -> None:
     assert whole(world, u.DeleteRecord(record=made.id)) == [("went", FORWARD)]
 
 
+def test_a_subnet_whose_zone_has_records_goes_once_it_is_said_where_pointers_are(world: ZonedWorld) -> None:
+    subnet(world, "192.0.2.0/24")
+    subnet(world, "192.0.2.64/26")
+    world.do(record(OCTET, "70", "x.example.", "PTR"))
+    gone = u.DeleteSubnet(subnet="192.0.2.0/24")
+    with pytest.raises(Conflict, match=r"delete them first, or set `reverse` of subnet 192.0.2.64/26 to `plain`") as it:
+        world.do(gone)
+    assert (it.value.facts["holders"], it.value.facts["pointer"]) == ([f"70.{OCTET}"], "")
+    world.do(u.ChangeSubnet(subnet="192.0.2.64/26", changes={"reverse": "plain"}))
+    assert whole(world, gone) == []
+    assert world.zones() == {FORWARD, OCTET}
+
+
 def test_a_zone_that_would_hide_records_is_refused(world: ZonedWorld) -> None:
     world.do(u.CreateZone(name="example."))
     world.do(record("example.", "a.lab"))

@@ -25,7 +25,7 @@ from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import CATALOG, Zone
 from tenure.naming.authority import CONTACT
 from tenure.naming.hostnames import LONGEST_NAME, parse_domain
-from tenure.naming.reverse import classless_zone, zone_at, zone_span, zones_for
+from tenure.naming.reverse import classless_span, classless_zone, zone_at, zone_span, zones_for
 from tenure.naming.templates import parse_template
 from tenure.net.addresses import parse_prefix
 from tenure.service import reshaping
@@ -214,10 +214,18 @@ def _want_domain(draft: Draft, network: Network) -> None:
 
 def _want_pointers(draft: Draft, space: Space) -> None:
     network = draft.state.networks[space.subnet.network]
+    pointer = "/cidr" if space.subnet.id in draft.was else ""
     for name in wanted_by(draft.state, space):
-        _create(
-            draft, Zone(id="", vrf=network.vrf, name=name, ttl=network.ttl, negative_ttl=network.negative_ttl), "/cidr"
-        )
+        zone = Zone(id="", vrf=network.vrf, name=name, ttl=network.ttl, negative_ttl=network.negative_ttl)
+        _create(draft, zone, pointer, _staying(draft.state, space, name))
+
+
+def _staying(state: State, space: Space, name: str) -> str:
+    """What else to do where records are in the way of a classless zone, as after the subnet around it went."""
+    octet = octet_zone(space) if classless_span(name) is not None else ""
+    if state.zone_named(space.subnet.vrf, octet) is None:
+        return ""
+    return f", or set `reverse` of subnet {space.subnet.cidr} to `plain`: its pointers are in {octet} then"
 
 
 def _fit_names(state: State, called: Iterable[str]) -> None:
@@ -246,15 +254,14 @@ def _fits(template: str | None, domain: str | None) -> None:
         )
 
 
-def _create(draft: Draft, zone: Zone, pointer: str = "") -> None:
-    """Create a zone, if there is none of its name."""
+def _create(draft: Draft, zone: Zone, pointer: str = "", advice: str = "") -> None:
+    """Create a zone, if there is none of its name; `advice`: what else to do if it would hide records."""
     if draft.state.zone_named(zone.vrf, zone.name) is not None:
         return
     try:
         unshadowed(draft.state, zone.vrf, zone.name)
     except Conflict as error:
-        error.facts["pointer"] = pointer
-        raise
+        raise Conflict(error.message + advice, **error.facts | {"pointer": pointer}) from None
     draft.record(e.ZoneCreated(zone=msgspec.structs.replace(zone, id=next(draft.moment.ids))))
 
 
