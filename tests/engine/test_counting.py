@@ -40,6 +40,23 @@ def lines_of(act: Callable[[], Any]) -> int:
     return seen
 
 
+def calls_of(act: Callable[[], Any]) -> int:
+    """How many functions of ours are entered in `act`."""
+    seen = 0
+
+    def note(frame: FrameType, event: str, arg: Any) -> None:
+        nonlocal seen
+        seen += event == "call" and "/tenure/" in frame.f_code.co_filename
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
 class Bulk:
     """Plans claims against a world's state with one set of facts, as a batch does."""
 
@@ -173,3 +190,51 @@ def test_addresses_named_one_by_one_do_not_slow_those_that_are_not() -> None:
         bulk.claim(address=f"10.0.{number >> 8 & 255}.{number & 255}")
     assert bulk.cost(host="h3") <= SLACK * first
     assert bulk.world.space("10.0.0.0/20").in_use > 3000
+
+
+NAMED = 20
+"""Calls that a name adds to a claim where nothing but other claims could bar it."""
+NOISE = 1
+"""Where in its block an address lies."""
+
+
+def name_costs(bulk: Bulk, *hostnames: str) -> int:
+    """Calls that the cheapest of these names adds to the cheapest claim without one; neither opens a block."""
+    bulk.fill(20, 1)
+    plain = min(calls_of(lambda: bulk.claim(host="h0")) for _ in range(8))
+    return min(calls_of(lambda n=n: bulk.claim(host="h0", hostname=n)) for n in hostnames) - plain  # type: ignore[misc]
+
+
+def called(form: str) -> list[str]:
+    return [form.format(n) for n in range(8)]
+
+
+def named_hall() -> Bulk:
+    bulk = hall("10.0.0.0/16", 1, domain="prod.example.")
+    for name in ("prod.example.", "0.10.in-addr.arpa."):
+        bulk.use(u.CreateZone(name=name))
+    return bulk
+
+
+def test_a_name_costs_little_where_nothing_is_computed_and_nobody_made_records() -> None:
+    bulk = named_hall()
+    assert name_costs(bulk, *called("vm-{}")) <= NAMED
+    assert name_costs(bulk, *called("ip-10-0-9-{}")) <= NAMED, "it is like an address, and no template is"
+
+
+def test_what_other_zones_and_views_have_costs_a_name_nothing() -> None:
+    bulk = named_hall()
+    before = name_costs(bulk, *called("vm-{}"))
+    bulk.use(u.CreateVrf(name="blue"))
+    bulk.use(u.CreateNetwork(name="other", vrf="blue", fields={"domain": "b.example.", "name_template": "{ip-hex}"}))
+    bulk.use(u.CreateZone(name="b.example.", vrf="blue"))
+    assert name_costs(bulk, *called("vn-{}")) <= before + NOISE
+    bulk.use(u.CreateRecord(zone="b.example.", name="www", type="A", data="192.0.2.1"))
+    assert name_costs(bulk, *called("vo-{}")) <= before + NOISE
+    record = bulk.use(u.CreateRecord(zone="prod.example.", name="www", type="A", data="192.0.2.1")).answer.record
+    assert name_costs(bulk, *called("vp-{}")) <= before + 3, "what bars it is looked for"
+    bulk.use(u.DeleteRecord(record=record.id))
+    network = bulk.use(u.ChangeNetwork(network="prod", changes={"name_template": "ip-{ip-dashed}"})).answer.network
+    assert name_costs(bulk, *called("vq-{}")) <= before + 6, "it is read as an address is written"
+    bulk.use(u.ChangeNetwork(network=network.id, changes={"name_template": None}))
+    assert name_costs(bulk, *called("vr-{}")) <= before + NOISE, "no template is left"

@@ -28,6 +28,7 @@ def fingerprint(state: State) -> dict[str, Any]:
     said["made"] = {zone: {owner: dict(rows) for owner, rows in made.items()} for zone, made in state.made.items()}
     said["aimed"] = {target: set(ids) for target, ids in state.aimed.items()}
     said.update({name: _without(getattr(state, name), 0) for name in _COUNTS})
+    said["reverse_made"] = _without(state.reverse_zones.made, 0)
     said["strays"] = set(state.strays)
     said["strangers"] = set(state.strangers)
     said["subnets"] = {id_: of_space(space) for id_, space in state.subnets.items()}

@@ -31,9 +31,9 @@ class Place(NamedTuple):
     ip: str | None = None
 
     @property
-    def versions(self) -> tuple[int, ...]:
-        """Those of the addresses that it may be."""
-        return (4, 6) if self.ip is None else (version_of(self.ip),)
+    def types(self) -> tuple[RecordType, ...]:
+        """Those of the records that such addresses have."""
+        return ("A", "AAAA") if self.ip is None else ("AAAA",) if ":" in self.ip else ("A",)
 
 
 def name_for(draft: Draft, claim: Claim, ip: str | None) -> str | None:
@@ -272,7 +272,8 @@ def cut_above(state: State, zone: Zone, owner: str) -> str | None:
     """The name, this one or above it, at which somebody else's zone begins by NS records that people made."""
     made, found = state.made.get(zone.id, {}), None
     while owner != zone.name and owner:
-        if any(record.type == "NS" for record in made.get(owner, {}).values()):
+        there = made.get(owner)
+        if there is not None and any(record.type == "NS" for record in there.values()):
             found = owner
         owner = owner.partition(".")[2]
     return found
@@ -291,14 +292,12 @@ def _against_records(state: State, network: Network, name: str, place: Place) ->
             return Conflict(f"{name} is in zone {zone.name}, which is not this network's", name=name, pointer=POINTER)
         if name == own_server(zone.name) and own_names(state, zone):
             return Conflict(f"{name} is this server's own name in zone {zone.name}", name=name, pointer=POINTER)
-        found = _against_made(state, zone, name, place) if zone.id in state.made else None
+        found = barring(state, zone, name, place.types) if zone.id in state.made else None
         if found is not None:
             return found
-    return None if place.ip is None or not state.made else _against_pointers(state, network.vrf, place.ip)
-
-
-def _against_made(state: State, zone: Zone, name: str, place: Place) -> Conflict | None:
-    return barring(state, zone, name, tuple(_ADDRESSES[version] for version in place.versions))
+    if place.ip is None or not state.reverse_zones.made[network.vrf]:
+        return None
+    return _against_pointers(state, network.vrf, place.ip)
 
 
 def _against_pointers(state: State, vrf: str, ip: str) -> Conflict | None:

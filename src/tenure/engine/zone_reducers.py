@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.model import events as e
 from tenure.model.dnsdata import TYPES, ZoneRecord
 from tenure.naming.rdata import targets
+from tenure.naming.reverse import zone_span
 
 if TYPE_CHECKING:
     from tenure.engine.state import State
@@ -43,6 +44,7 @@ def _put(state: "State", record: ZoneRecord) -> None:
         state.under[record.zone, above] += 1
     for target in _targets(record):
         state.aimed.setdefault(target, {})[record.id] = None
+    _count_reverse(state, record, 1)
 
 
 def _drop(state: "State", record: ZoneRecord) -> None:
@@ -61,6 +63,13 @@ def _drop(state: "State", record: ZoneRecord) -> None:
         del state.aimed[target][record.id]
         if not state.aimed[target]:
             del state.aimed[target]
+    _count_reverse(state, record, -1)
+
+
+def _count_reverse(state: "State", record: ZoneRecord, step: int) -> None:
+    zone = state.zones[record.zone]
+    if zone_span(zone.name) is not None:
+        state.reverse_zones.made[zone.vrf] += step
 
 
 def _above(owner: str) -> Iterator[str]:

@@ -12,9 +12,14 @@ _View = tuple[str, int]
 
 
 class ReverseZones:
-    """The reverse zones of all vrfs, as far as their names say what they span; any other zone is passed over."""
+    """The reverse zones of all vrfs, as far as their names say what they span; any other zone is passed over.
+
+    Attributes:
+        made: How many records people made in those of a vrf; whoever keeps these counts them here.
+    """
 
     def __init__(self) -> None:
+        self.made: Counter[str] = Counter()
         self._at: dict[tuple[_View, int, int], str] = {}
         self._lengths: dict[_View, Counter[int]] = {}
         self._longest: dict[_View, list[int]] = {}
