@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tenure.engine import names
+from tenure.engine.cuts import held_below, is_at_or_below, refuse_computed
 from tenure.engine.draft import Draft
 from tenure.engine.state import State
 from tenure.errors import Conflict
@@ -52,11 +53,6 @@ def needed_for(draft: Draft, zone: Zone, record: ZoneRecord) -> list[str]:
     aimed = (state.records[id_] for id_ in state.aimed.get(record.owner, ()))
     glued = (other for other in aimed if other.type == "NS" and other.zone == zone.id)
     return holders + [f"record {o.owner} NS" for o in glued if is_at_or_below(record.owner, o.owner)]
-
-
-def is_at_or_below(name: str, above: str) -> bool:
-    """Whether a name is another, or below it."""
-    return name == above or name.endswith("." + above)
 
 
 def _in_zone(state: State, zone: Zone, record: ZoneRecord) -> None:
@@ -114,29 +110,12 @@ def _clear_for_cut(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
     holders = [f"{o} {r.type}" for o in below for r in made[o].values() if r.type not in _ADDRESS_TYPES]
     zones = (each for each in state.zones.values() if each.vrf == zone.vrf)
     holders += [f"zone {each.name}" for each in zones if each.name.endswith("." + cut)]
-    held, count = _held_below(draft, zone, cut)
+    held, count = held_below(draft, zone, cut)
     if holders or count:
         shown = (holders + held)[:20]
         said = f"{cut} cannot be delegated: at or below it are {', '.join(shown)}"
         raise Conflict(said, name=cut, holders=shown, count=len(holders) + count, pointer="/name")
-
-
-def _held_below(draft: Draft, zone: Zone, cut: str) -> tuple[list[str], int]:
-    """Names of allocations at or below a cut: those that were read, and those that this batch gives."""
-    labels: dict[str, None] = {}
-    unseen = 0
-    for hostname, domain in names.relative_names(draft.state, zone, cut):
-        found, count = draft.facts.holders.get(("below", zone.vrf, domain, hostname), ([], 0))
-        labels.update(dict.fromkeys(found))
-        unseen += count - len(found)
-    for table, key in draft.facts.net:
-        row = draft.facts.allocations.get(key[0]) if table == "allocations" else None
-        called = None if row is None or row.vrf != zone.vrf else names.full_name(draft.state, row)
-        if called is not None and is_at_or_below(called, cut):
-            labels[called] = None
-    for _, allocation in names.automatic(draft, zone, cut):
-        labels[f"{names.full_name(draft.state, allocation)}"] = None
-    return list(labels), len(labels) + unseen
+    refuse_computed(state, zone, cut)
 
 
 # Allocations

@@ -338,7 +338,7 @@ def automatic(draft: Draft, zone: Zone, owner: str) -> Iterator[tuple[int, Alloc
     The names relative to each domain around it, and the address that it points from, must have been wanted. Of a
     zone that came in the same transaction they are not: nobody was called so before it.
     """
-    for hostname, domain in relative_names(draft.state, zone, owner):
+    for hostname, domain in relative_names(draft.state, zone.vrf, owner):
         for allocation in draft.facts.named.get(hostname, {}).values():
             network = draft.state.networks[draft.state.subnets[allocation.subnet].subnet.network]
             if (network.vrf, network.domain) == (zone.vrf, domain):
@@ -349,12 +349,12 @@ def automatic(draft: Draft, zone: Zone, owner: str) -> Iterator[tuple[int, Alloc
         yield TYPES["PTR"], pointed
 
 
-def relative_names(state: State, zone: Zone, owner: str) -> Iterator[tuple[str, str]]:
-    """How a name is called relative to each domain of the vrf that it is in, and that domain."""
+def relative_names(state: State, vrf: str, owner: str) -> Iterator[tuple[str, str]]:
+    """How a name is called relative to each domain of a vrf that it is in, and that domain."""
     label, _, domain = owner.partition(".")
     hostname = label
     while domain:
-        if state.zone_named(zone.vrf, domain) is not None:
+        if state.zone_named(vrf, domain) is not None:
             yield hostname, domain
         label, _, rest = domain.partition(".")
         hostname, domain = f"{hostname}.{label}", rest

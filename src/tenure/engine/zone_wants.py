@@ -15,9 +15,16 @@ from tenure.errors import InvalidValue, NotFound, TenureError
 from tenure.model import uses as u
 from tenure.model.addressing import Network
 from tenure.model.dnsdata import Zone
+from tenure.naming.hostnames import parse_name
 from tenure.naming.reverse import owner_number
 from tenure.naming.templates import parse_template
 from tenure.net.addresses import parse_address, text_of
+
+
+def _create_network(found: Wanted, use: u.CreateNetwork, state: State) -> None:
+    vrf, domain = state.find("vrf", use.vrf), use.fields.get("domain")
+    if vrf is not None and isinstance(domain, str):
+        _below(found, state, vrf, domain)
 
 
 def _change_network(found: Wanted, use: u.ChangeNetwork, state: State) -> None:
@@ -27,6 +34,8 @@ def _change_network(found: Wanted, use: u.ChangeNetwork, state: State) -> None:
     network = state.networks[id_]
     domain = use.changes.get("domain", network.domain)
     template = use.changes.get("name_template", network.name_template)
+    if isinstance(domain, str) and domain != network.domain:
+        _below(found, state, network.vrf, domain)
     if isinstance(domain, str) and isinstance(template, str | None):
         new = msgspec.structs.replace(network, domain=domain, name_template=template)
         alike(found, state, new, *(space.subnet.name_template for space in state.spaces(id_)))
@@ -34,10 +43,14 @@ def _change_network(found: Wanted, use: u.ChangeNetwork, state: State) -> None:
 
 def _create_zone(found: Wanted, use: u.CreateZone, state: State) -> None:
     vrf = state.find("vrf", use.vrf)
-    template = use.fields.get("name_template")
-    if vrf is not None and isinstance(template, str):
-        name = use.name.lower()
-        _like(found, vrf, name if name.endswith(".") else name + ".", template)
+    if vrf is None:
+        return
+    with suppress(InvalidValue):
+        name = parse_name(use.name if use.name.endswith(".") else use.name + ".", "/name")
+        _below(found, state, vrf, name)
+        template = use.fields.get("name_template")
+        if isinstance(template, str):
+            _like(found, vrf, name, template)
 
 
 def _change_zone(found: Wanted, use: u.ChangeZone, state: State) -> None:
@@ -48,7 +61,7 @@ def _change_zone(found: Wanted, use: u.ChangeZone, state: State) -> None:
             _like(found, zone.vrf, zone.name, template)
         for server in servers if isinstance(servers, list | tuple) else zone.name_servers:
             if isinstance(server, str):
-                found.hostnames.update(name for name, _ in relative_names(state, zone, server.lower()))
+                found.hostnames.update(name for name, _ in relative_names(state, zone.vrf, server.lower()))
 
 
 def alike(found: Wanted, state: State, network: Network, *templates: object) -> None:
@@ -67,6 +80,13 @@ def _like(found: Wanted, vrf: str, domain: str, template: str) -> None:
         found.alike.add((vrf, domain, read.before, read.after))
 
 
+def _below(found: Wanted, state: State, vrf: str, cut: str) -> None:
+    """Whose names are at or below where a zone is to begin."""
+    for hostname, domain in relative_names(state, vrf, cut):
+        found.hostnames.add(hostname)
+        found.holders.add(("below", vrf, domain, hostname))
+
+
 def _create_record(found: Wanted, use: u.CreateRecord, state: State) -> None:
     with suppress(TenureError):
         for zone in _meant(state, use.zone):
@@ -74,8 +94,7 @@ def _create_record(found: Wanted, use: u.CreateRecord, state: State) -> None:
             _owner(found, state, zone, owner)
             _data(found, zone, use.type, use.data)
             if use.type == "NS":
-                below = relative_names(state, zone, owner)
-                found.holders.update(("below", zone.vrf, domain, hostname) for hostname, domain in below)
+                _below(found, state, zone.vrf, owner)
 
 
 def _meant(state: State, name: str) -> list[Zone]:
@@ -102,7 +121,7 @@ def _made_record(found: Wanted, use: u.ChangeRecord | u.DeleteRecord, state: Sta
 
 def _owner(found: Wanted, state: State, zone: Zone, owner: str) -> None:
     """Who is called so, and who holds the address that it points from."""
-    found.hostnames.update(hostname for hostname, _ in relative_names(state, zone, owner))
+    found.hostnames.update(hostname for hostname, _ in relative_names(state, zone.vrf, owner))
     pointed = owner_number(zone.name, owner)
     if pointed is not None:
         found.addresses.add((zone.vrf, text_of(*pointed)))
@@ -115,6 +134,7 @@ def _data(found: Wanted, zone: Zone, type_: str, data: object) -> None:
 
 
 ZONED: Final[dict[type, Callable[[Wanted, Any, State], None]]] = {
+    u.CreateNetwork: _create_network,
     u.ChangeNetwork: _change_network,
     u.CreateZone: _create_zone,
     u.ChangeZone: _change_zone,

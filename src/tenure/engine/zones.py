@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from tenure.engine import resolve
+from tenure.engine.cuts import unshadowed
 from tenure.engine.draft import Draft
 from tenure.engine.inventory import changed, converted, vacant
 from tenure.engine.names import automatic, unlike_others, zone_around
@@ -18,7 +19,7 @@ from tenure.model.dnsdata import CATALOG, Zone
 from tenure.model.uses import ChangeZone, CreateZone, DeleteZone
 from tenure.naming.authority import CONTACT, own_server
 from tenure.naming.hostnames import LONGEST_NAME, parse_name
-from tenure.naming.reverse import classless_span, pointer_name, zone_span
+from tenure.naming.reverse import classless_span, zone_span
 
 LONGEST_TTL: Final = 2**31 - 1
 LONGEST_ZONE: Final = LONGEST_NAME - len(CONTACT) - 1
@@ -58,7 +59,7 @@ def create_zone(use: CreateZone, draft: Draft) -> Made:
 
     Raises:
         InvalidValue: Its name cannot be a zone's, or a field is malformed.
-        Conflict: The vrf has it already, or a zone around it has records at or below its name.
+        Conflict: The vrf has it already, or it would hide what the zone around it says: see `cuts.unshadowed`.
     """
     vrf = resolve.resolved(draft.state, "vrf", use.vrf, "/vrf")
     name = _zone_name(use.name)
@@ -72,7 +73,7 @@ def create_zone(use: CreateZone, draft: Draft) -> Made:
     said = converted(use.fields, _Said)
     zone = Zone(id=next(draft.moment.ids), vrf=vrf, name=name, kept=True, **msgspec.structs.asdict(said))
     zone = _sound(draft, zone)
-    unshadowed(draft.state, vrf, name)
+    unshadowed(draft, vrf, name)
     draft.record(e.ZoneCreated(zone=zone))
     unlike_others(draft, vrf, name)
     return Made(zone=zone)
@@ -130,28 +131,6 @@ def needing(state: State, zone: Zone) -> list[str]:
         return [f"network {n.name}" for n in state.networks.values() if (n.vrf, n.domain) == (zone.vrf, zone.name)]
     needed = without_keeping(wanting(state, zone.vrf, zone.name), zone.name)
     return [f"subnet {space.subnet.cidr}" for space in needed]
-
-
-def unshadowed(state: State, vrf: str, name: str) -> None:
-    """Refuse a new zone that would hide records which people made in the zone around it.
-
-    Raises:
-        Conflict: With the first 20 of them.
-    """
-    around = zone_around(state, vrf, name)
-    if around is None or around.id not in state.made:
-        return
-    span = classless_span(name)
-    pointed = set() if span is None else {pointer_name(4, number) for number in range(span[0], span[1] + 1)}
-    hidden = [o for o in state.made[around.id] if o == name or o.endswith("." + name) or o in pointed]
-    if hidden:
-        raise Conflict(
-            f"zone {around.name} has records at or below {name}, which that zone would hide: delete them first",
-            zone=around.id,
-            holders=sorted(hidden)[:20],
-            count=len(hidden),
-            pointer="/name",
-        )
 
 
 def _zone_name(text: str) -> str:

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
+from tenure.engine.cuts import unhidden, unshadowed
 from tenure.engine.draft import Draft
 from tenure.engine.pointing import LAST_CUT, is_classless, octet_zone, wanted_by, wanting
 from tenure.engine.space import Space
 from tenure.engine.state import State
-from tenure.engine.zones import unshadowed
 from tenure.errors import Conflict, InvalidValue
 from tenure.model import events as e
 from tenure.model.addressing import Network, Subnet
@@ -45,7 +45,7 @@ def follow(draft: Draft) -> None:
 
     Raises:
         InvalidValue: A network's domain is not the canonical name of a zone, or a template makes names too long.
-        Conflict: A zone that is needed would hide records that people made.
+        Conflict: A zone that is needed would hide what is said, or one that is there what a template computes.
 
     Cost: nothing for a draft without events about the inventory; else a look at the crossing subnets, and at the
     zones that change.
@@ -229,22 +229,29 @@ def _staying(state: State, space: Space, name: str) -> str:
 
 
 def _fit_names(state: State, called: Iterable[str]) -> None:
-    """Refuse templates by which an address's name would be too long, of these networks, subnets and zones."""
+    """Refuse templates by which an address's name would be too long, or hidden, of these networks, subnets, zones."""
     for id_ in called:
         if id_ in state.zones:
-            _fits(state.zones[id_].name_template, state.zones[id_].name)
+            zone = state.zones[id_]
+            _fit(state, zone.vrf, zone.name, (zone.name_template,))
         elif id_ in state.networks:
             network = state.networks[id_]
-            for text in {network.name_template, *(s.subnet.name_template for s in state.spaces(id_))}:
-                _fits(text, network.domain)
+            said = {network.name_template, *(s.subnet.name_template for s in state.spaces(id_))}
+            _fit(state, network.vrf, network.domain, said)
         elif id_ in state.subnets:
             subnet = state.subnets[id_].subnet
-            _fits(subnet.name_template, state.networks[subnet.network].domain)
+            _fit(state, subnet.vrf, state.networks[subnet.network].domain, (subnet.name_template,))
 
 
-def _fits(template: str | None, domain: str | None) -> None:
-    if template is None or domain is None:
-        return
+def _fit(state: State, vrf: str, domain: str | None, templates: Iterable[str | None]) -> None:
+    said = [template for template in templates if template is not None]
+    if domain is not None:
+        for template in said:
+            _fits(template, domain)
+        unhidden(state, vrf, domain, said)
+
+
+def _fits(template: str, domain: str) -> None:
     longest = f"{parse_template(template).name(*_HIGHEST)}.{domain}"
     if len(longest) > LONGEST_NAME + 1:
         raise InvalidValue(
@@ -259,7 +266,7 @@ def _create(draft: Draft, zone: Zone, pointer: str = "", advice: str = "") -> No
     if draft.state.zone_named(zone.vrf, zone.name) is not None:
         return
     try:
-        unshadowed(draft.state, zone.vrf, zone.name)
+        unshadowed(draft, zone.vrf, zone.name)
     except Conflict as error:
         raise Conflict(error.message + advice, **error.facts | {"pointer": pointer}) from None
     draft.record(e.ZoneCreated(zone=msgspec.structs.replace(zone, id=next(draft.moment.ids))))
