@@ -139,6 +139,23 @@ def test_a_new_zone_is_made_with_the_ttl_of_most(site: Site) -> None:
     assert ttls == {"ns.corp.example.": None, "www.corp.example.": None, "old.corp.example.": 60}
 
 
+def test_a_zone_of_which_nothing_can_be_made_is_not_made(site: Site) -> None:
+    text = (
+        "$TTL 300\n@ SOA ns a 1 2 3 4 900\n@ NS ns\nloc LOC 51 30 12.748 N 0 7 39.612 W 0.00m\nx.wrong. A 192.0.2.1\n"
+    )
+    for more, zone in (("a..b A 192.0.2.1\n@ CNAME x\n", "right.example."), ("*.prod 60 A 192.0.2.1\n", "example.")):
+        report = _import(site, text + more, zone)
+        assert not report["zone_made"]
+        assert len(report["record"]) == (zone == "example.")  # in the zone prod.example.
+        assert site.ask("GET", f"/v1/zones/{zone}").status_code == 404
+
+
+def test_a_zone_is_made_with_the_first_record_that_can_be(site: Site) -> None:
+    text = "$TTL 300\n@ SOA ns a 1 2 3 4 900\n@ CNAME x\na CNAME b\na CNAME c\n@ CNAME y\n"
+    report = _import(site, text, "right.example.")
+    assert (report["zone_made"], report["counts"]["record"], report["counts"]["refused"]) == (True, 1, 3)
+
+
 def test_delegations_come_with_their_glue_and_those_of_zones_here_are_left_out(site: Site) -> None:
     text = "$TTL 300\n@ SOA ns a 1 2 3 4 900\n@ NS ns.x.\nlab NS ns.lab\nns.lab A 192.0.2.1\n"
     text += "prod NS old.prod\nold.prod A 192.0.2.2\n"

@@ -1,6 +1,9 @@
 """Zone files as they come, and as nobody would write them."""
 
+import itertools
 import random
+from collections.abc import Iterator
+from typing import Any
 
 import dns.name
 import dns.zone
@@ -9,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tenure.errors import InvalidValue
-from tenure.exchange.zone_source import MOST_GENERATED, SourceRecord, Unreadable, file_records, origin_name, primary_of
+from tenure.exchange.zone_source import (
+    MOST_GENERATED,
+    MOST_UNREADABLE,
+    SourceRecord,
+    Unreadable,
+    _entries,
+    file_records,
+    origin_name,
+    primary_of,
+)
 
 ORIGIN = dns.name.from_text("example.")
 WORDS = ["$TTL", "$ORIGIN", "$GENERATE", "1-3", "www", "@", "*", "60", "1h", "IN", "CH", "A", "TXT", "SOA", "MX", "10"]
@@ -59,11 +71,70 @@ def test_a_parenthesis_that_never_closes_costs_its_line_only() -> None:
     assert [each.owner for each in _records(text)] == ["b.example."]
 
 
+class Counted(list[str]):
+    """Lines that know how often one was read."""
+
+    read = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in super().__iter__():
+            self.read += 1
+            yield line
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        self.read += len(found) if isinstance(place, slice) else 1
+        return found
+
+
+@pytest.mark.parametrize("line", ["(" * 500, "(", ")", "a (", "x", '"(', "() ("])
+def test_each_line_is_read_twice_however_many_parentheses_are_open(line: str) -> None:
+    lines = Counted([line] * 5000)
+    assert len(list(_entries(lines))) == 5000
+    assert lines.read == 10_000
+
+
+@given(st.lists(st.text("()x", max_size=3), max_size=30))
+def test_entries_end_where_their_parentheses_do(lines: list[str]) -> None:
+    at, expected = 0, []
+    while at < len(lines):
+        depths = list(itertools.accumulate(each.count("(") - each.count(")") for each in lines[at:]))
+        end = next((at + many for many, depth in enumerate(depths, 1) if depth <= 0), at + 1)
+        expected.append((at + 1, "\n".join(lines[at:end])))
+        at = end
+    assert list(_entries(lines)) == expected
+
+
+def test_a_record_has_an_end() -> None:
+    held = "x TXT (" + "\n a" * 998 + ")\n"
+    assert len(_records("$TTL 5\n" + held)) == 1
+    assert _faults("$TTL 5\n" + held.replace(")", "\n a\n a)"))[0] == (2, "unbalanced parentheses")
+    assert len(_records("$TTL 5\nx TXT " + "a " * 100_000)) == 0
+    ((_, why),) = _faults("$TTL 5\nx TXT " + "a " * 200_000)
+    assert why == "no record is longer than 262,144 characters"
+
+
+def test_what_is_no_zone_file_is_not_read_to_its_end() -> None:
+    found = list(
+        file_records("$TTL 5\nx A 192.0.2.1\n" + "no " * 999 + "\n" + "no\n" * 5000 + "y A 192.0.2.2\n", ORIGIN)
+    )
+    assert len(found) == 1 + MOST_UNREADABLE + 1
+    last = found[-1]
+    assert isinstance(last, Unreadable)
+    assert (last.line, last.why) == (1003, "1,000 could not be read; 4,003 lines are not looked at")
+    assert max(len(each.text) for each in found if isinstance(each, Unreadable)) < 250
+
+
 def test_what_is_generated_is_bounded() -> None:
     assert len(_records("$TTL 5\n$GENERATE 0-255 h$ A 10.0.0.$\n")) == 256
     assert _faults("$TTL 5\n$GENERATE 0-99999999 h$ A 10.0.0.1\n") == [
         (2, f"$GENERATE makes more than {MOST_GENERATED:,} records")
     ]
+    many = "$GENERATE 0-9999999 h$ A 10.0.0.1\n" * 4 + "$GENERATE 1-9 g$ A 10.0.0.1\ny A 192.0.2.1\n"
+    *found, last = file_records("$TTL 5\n" + many, ORIGIN)
+    assert [each.line for each in found if isinstance(each, Unreadable)] == [2, 3, 4, 5, 6]
+    assert isinstance(last, SourceRecord)
+    assert last.owner == "y.example."
 
 
 def test_the_same_record_has_the_same_key_however_it_is_written() -> None:

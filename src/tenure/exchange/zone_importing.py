@@ -22,24 +22,26 @@ def steps(plan: ZonePlan) -> int:
 def perform(client: Client, plan: ZonePlan, advance: Callable[[int], None], *, dry_run: bool = False) -> None:
     """Do what is planned, or try it; each entry of the plan is in its final group then.
 
+    The zone is made with the first of its records; if all of them are refused, it is not.
     A dry run tries each step by itself: what only two of them together would be refused for, it does not see.
 
     Raises:
         TenureError: The zone is refused, or the service answers no longer; the import can be started again, and goes
             on where it stopped.
     """
-    zone = [{"kind": "zone", **plan.zone}] if plan.zone is not None else []
-    if plan.zone is not None and not dry_run:
-        plan.zone = client.zones.make(plan.zone)
-        zone = []
     for rename in plan.renames:
         _rename(client, rename, plan.vrf, dry_run=dry_run)
         advance(1)
-    for items, before in ((plan.claims, []), (plan.records, zone)):
+    zone = [{"kind": "zone", **plan.zone}] if plan.zone is not None else []
+    own = [each for each in plan.records if zone and each.fields["zone"] == plan.name]
+    others = [each for each in plan.records if not zone or each.fields["zone"] != plan.name]
+    for items, before in ((plan.claims, []), (others, []), (own, zone)):
         for at in range(0, len(items), _PIECE):
             piece = items[at : at + _PIECE]
             _make(client, piece, before, dry_run=dry_run)
             advance(len(piece))
+    if not any(entry.group == "record" for each in own for entry in each.entries):
+        plan.zone = None
 
 
 def _rename(client: Client, rename: Rename, vrf: str, *, dry_run: bool) -> None:
@@ -53,7 +55,7 @@ def _make(client: Client, items: Sequence[Making], before: list[Fields], *, dry_
     """Make all that is not refused: what stands before a refused item, and what stands after it.
 
     Args:
-        before: What later ones need, and no dry run has made; more is added to it.
+        before: What they need, and nobody has made: a dry run adds to it what later ones need, any other takes from it.
     """
     while items:
         at = _sent(client, items, before, dry_run=dry_run)
@@ -77,6 +79,8 @@ def _sent(client: Client, items: Sequence[Making], before: list[Fields], *, dry_
         return at - len(before)
     for making, made in zip(items, done[len(before) :], strict=True):
         _answered(making, made)
+    if not dry_run:
+        before.clear()
     return None
 
 

@@ -22,9 +22,17 @@ SCHEME: Final = "axfr://"
 ALGORITHMS: Final = ("hmac-sha256", "hmac-sha512")
 MOST_GENERATED: Final = 65_536
 """Records of one $GENERATE: those of a /16."""
+MOST_UNREADABLE: Final = 1000
+"""What cannot be read of a file before the rest is not looked at."""
+_GENERATED: Final = 4 * MOST_GENERATED
+"""Records of all $GENERATE of a file, those of refused ones too."""
 _LARGEST: Final = 256 * 2**20
 _LONGEST: Final = 1000
 """Lines of one record."""
+_WIDEST: Final = 2**18
+"""Characters of one record: its 65,535 octets, each written in four characters."""
+_SHOWN: Final = 200
+"""Characters of what cannot be read that are told."""
 _PATIENCE: Final = 30.0
 """Seconds between two messages of a transfer."""
 _MARKS: Final = re.compile(r'\\.|"(?:\\.|[^"\\])*"?|;.*|([()])')
@@ -118,27 +126,49 @@ def file_records(text: str, origin: dns.name.Name) -> Iterator[SourceRecord | Un
     """The records of a master file, and what in it is none; whatever is wrong, the rest is read.
 
     $INCLUDE is refused: what it names may be anything on this machine. Records outside the zone are given too.
+    After `MOST_UNREADABLE` entries that cannot be read, the last one tells how many lines were not looked at.
+
+    Cost: linear in the text, and in what $GENERATE makes, which is bounded for a file.
 
     Source: RFC 1035 section 5; $TTL of RFC 2308 section 4; $GENERATE as BIND has it.
     """
-    lines = _Lines(origin)
-    for number, entry in _entries(text.replace("\r\n", "\n").split("\n")):
-        yield from lines.read(number, entry)
+    reader, unreadable = _Lines(origin), 0
+    lines = text.replace("\r\n", "\n").split("\n")
+    for number, entry in _entries(lines):
+        if unreadable == MOST_UNREADABLE:
+            rest = len(lines) - number + 1
+            yield Unreadable(
+                number, _shown(entry), f"{unreadable:,} could not be read; {rest:,} lines are not looked at"
+            )
+            return
+        for found in reader.read(number, entry):
+            unreadable += isinstance(found, Unreadable)
+            yield found
 
 
 def _entries(lines: list[str]) -> Iterator[tuple[int, str]]:
     """What parentheses hold together, with the number of its first line; a parenthesis that never closes, alone."""
-    at = 0
+    at, ends = 0, _ends(lines)
     while at < len(lines):
-        end, depth = at, 0
-        while end < len(lines) and end - at < _LONGEST:
-            depth += _opened(lines[end])
-            end += 1
-            if depth <= 0:
-                break
-        end = end if depth <= 0 else at + 1
+        end = ends.get(at, at + 1)
         yield at + 1, "\n".join(lines[at:end])
         at = end
+
+
+def _ends(lines: list[str]) -> dict[int, int]:
+    """Behind which line everything is closed that was opened from a line on; without those that it is not for.
+
+    Cost: linear, for each line waits and is taken once, however many are open.
+    """
+    ends, waiting, depth = {}, [], 0  # those that wait are ever deeper
+    for at, line in enumerate(lines):
+        waiting.append((depth, at))
+        depth += _opened(line)
+        while waiting and waiting[-1][0] >= depth:
+            begun = waiting.pop()[1]
+            if 1 < at + 1 - begun <= _LONGEST:
+                ends[begun] = at + 1
+    return ends
 
 
 def _opened(line: str) -> int:
@@ -147,12 +177,19 @@ def _opened(line: str) -> int:
     return marks.count("(") - marks.count(")")
 
 
+def _shown(entry: str) -> str:
+    """As much of an entry as is told."""
+    bare = entry.strip()
+    return bare if len(bare) <= _SHOWN else bare[:_SHOWN] + "..."
+
+
 class _Sink:
     """What dnspython takes for a transaction: it keeps what is added, and never drops what is outside the zone."""
 
     def __init__(self) -> None:
         self.manager = self
         self.added: list[tuple[dns.name.Name, int, dns.rdata.Rdata]] = []
+        self._generated = 0
 
     def origin_information(self) -> tuple[dns.name.Name, bool, dns.name.Name]:
         return dns.name.root, False, dns.name.root
@@ -166,6 +203,9 @@ class _Sink:
     def add(self, name: dns.name.Name, ttl: int, rdata: dns.rdata.Rdata) -> None:
         if len(self.added) == MOST_GENERATED:
             raise ValueError(f"$GENERATE makes more than {MOST_GENERATED:,} records")
+        self._generated += bool(self.added)
+        if self.added and self._generated > _GENERATED:
+            raise ValueError(f"$GENERATE makes more than {_GENERATED:,} records of this file")
         self.added.append((name.canonicalize(), ttl, rdata))
 
 
@@ -186,12 +226,14 @@ class _Lines:
         reader, self._sink.added = self._reader, []
         if entry[:1].strip() and entry[0] not in "$;":
             reader.last_name = None
-        reader.tok = dns.tokenizer.Tokenizer(entry, "<string>", idna_codec=dns.name.IDNA_2008_Practical)
         try:
+            if len(entry) > _WIDEST:
+                raise ValueError(f"no record is longer than {_WIDEST:,} characters")
+            reader.tok = dns.tokenizer.Tokenizer(entry, "<string>", idna_codec=dns.name.IDNA_2008_Practical)
             reader.read()
         except (dns.exception.DNSException, ValueError, OverflowError) as error:
             self._forget(entry)
-            yield Unreadable(number, entry.strip(), _PLACE.sub("", str(error)) or type(error).__name__)
+            yield Unreadable(number, _shown(entry), _PLACE.sub("", str(error)) or type(error).__name__)
             return
         for name, ttl, rdata in self._sink.added:
             yield record_of(name, ttl, rdata, number)
