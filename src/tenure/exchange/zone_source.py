@@ -21,11 +21,9 @@ from tenure.net.addresses import parse_address
 SCHEME: Final = "axfr://"
 ALGORITHMS: Final = ("hmac-sha256", "hmac-sha512")
 MOST_GENERATED: Final = 65_536
-"""Records of one $GENERATE: those of a /16."""
+"""Records of all $GENERATE of a file, those of refused ones too: as many as a /16 has."""
 MOST_UNREADABLE: Final = 1000
 """What cannot be read of a file before the rest is not looked at."""
-_GENERATED: Final = 4 * MOST_GENERATED
-"""Records of all $GENERATE of a file, those of refused ones too."""
 _LARGEST: Final = 256 * 2**20
 _LONGEST: Final = 1000
 """Lines of one record."""
@@ -201,11 +199,9 @@ class _Sink:
         """The zone's name is known."""
 
     def add(self, name: dns.name.Name, ttl: int, rdata: dns.rdata.Rdata) -> None:
-        if len(self.added) == MOST_GENERATED:
-            raise ValueError(f"$GENERATE makes more than {MOST_GENERATED:,} records")
+        if self.added and self._generated == MOST_GENERATED:
+            raise ValueError(f"the file has $GENERATE make more than {MOST_GENERATED:,} records")
         self._generated += bool(self.added)
-        if self.added and self._generated > _GENERATED:
-            raise ValueError(f"$GENERATE makes more than {_GENERATED:,} records of this file")
         self.added.append((name.canonicalize(), ttl, rdata))
 
 
