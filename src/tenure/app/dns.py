@@ -42,6 +42,7 @@ async def main(child: Child) -> None:
     responder = Responder(views, access, counters, archive_of(loop, store))
     server = DnsServer(loop, listeners, responder, limit=RateLimit())
     server.ready = False
+    loop.set_exception_handler(server.bugs.handle)
     await server.start()
     door = Door(child.ledger)
     listening = Listening(views, list(zip(child.settings.dns, (each.view for each in listeners), strict=True)))
@@ -59,7 +60,7 @@ async def main(child: Child) -> None:
         return tuple(_notes(view.unseen, correspondents.closed))
 
     try:
-        await child.work(_follow(child, store, subscriber), view.broken, report(door, "dns", figures, notes))
+        await child.work(_follow(child, store, subscriber), report(door, "dns", figures, notes))
     finally:
         notifier.close()
         await server.close()

@@ -3,6 +3,7 @@
 What changes in records is taken in as it is told. A zone that came, went or changed as a whole is read
 again, in a thread, from the names that feed it alone. Where that takes longer than a commit may wait, the zone is
 closed until it is there (SERVFAIL, so that whoever asks goes to another server), and the others are answered.
+So it is with a zone that a bug keeps from being read, or changed.
 With each reading comes who replicates zones, and with which keys.
 """
 
@@ -23,13 +24,15 @@ from tenure.store.interface import Head, Snapshot, Store
 from tenure.surfaces.dns.journal import Room
 from tenure.surfaces.dns.served import ServedZone
 from tenure.surfaces.dns.server import DnsServer
-from tenure.surfaces.dns.table import ZoneTable
+from tenure.surfaces.dns.table import ZoneTable, shut
 
 log = logging.getLogger(__name__)
 
 PATIENCE: Final = 0.1
 """Seconds that a commit waits for zones to be read; the writer waits for 0.25."""
 _RETRY: Final = 0.25
+_AFTER_A_BUG: Final = 5.0
+"""Seconds until zones are read again whose reading a bug ended."""
 _TELLING: Final = (
     e.VrfCreated | e.VrfChanged | e.VrfDeleted
     | e.TsigKeyCreated | e.TsigKeyDeleted
@@ -55,9 +58,6 @@ class ZonesView:
         listening: Which vrf is seen where; the tables of its views are made and changed here.
         correspondents: Who replicates zones, and is told of changes.
         caught_up: Called when everything is answered.
-
-    Attributes:
-        broken: Never done, unless a bug ends the reading: then it raises it.
     """
 
     def __init__(
@@ -83,7 +83,6 @@ class ZonesView:
         self._reading: frozenset[str] = frozenset()  # being read now
         self._missed: list[ZoneChange] = []  # what happened to them meanwhile
         self._reader: asyncio.Task[None] | None = None
-        self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
     def closed(self) -> int:
@@ -99,8 +98,7 @@ class ZonesView:
     async def load(self) -> str:
         """Take all zones from the store; nothing is answered meanwhile."""
         self._server.ready = False
-        self._wanted.clear()
-        await self.whole()
+        await self._stop_reading()
         self._correspondents.pause()
         for zone in tuple(self._homes):
             self._remove(zone)
@@ -121,9 +119,7 @@ class ZonesView:
         self._stale = self._stale or any(isinstance(entry.event, _TELLING) for entry in committed.entries)
         if not committed.reload and not self._stale:
             return
-        if self._reader is None:
-            self._reader = asyncio.create_task(self._read_wanted())
-        await asyncio.wait([self._reader], timeout=PATIENCE)
+        await asyncio.wait([self._read_on()], timeout=PATIENCE)
         if self._reader is not None:
             self._close(committed)
 
@@ -145,8 +141,21 @@ class ZonesView:
             self._missed.append(change)
         elif change.sequence > self._loaded.get(zone, change.sequence):
             table = self._homes[zone]
-            table.apply(change)
-            self._correspondents.tell(table.served(zone))
+            try:
+                table.apply(change)
+            except Exception as error:
+                self._server.bugs.note(error, "a change of a zone, which is read again")
+                self._spoil(table.served(zone).zone, table)
+            else:
+                self._correspondents.tell(table.served(zone))
+
+    def _spoil(self, zone: Zone, table: ZoneTable) -> None:
+        """Close a zone, and read it again."""
+        self._remove(zone.id)
+        self._homes[zone.id] = table
+        table.close(zone)
+        self._wanted.add(zone.id)
+        self._read_on()
 
     def _close(self, committed: Committed) -> None:
         """Close what is not read yet of a transaction's zones; what went is not there any more at once."""
@@ -164,16 +173,34 @@ class ZonesView:
                 self._homes[zone].close(late[zone])
         self._relisten()
 
+    def _read_on(self) -> asyncio.Task[None]:
+        """What reads until nothing is wanted."""
+        if self._reader is None:
+            self._reader = asyncio.create_task(self._read_wanted())
+        return self._reader
+
+    async def _stop_reading(self) -> None:
+        if self._reader is not None:
+            self._reader.cancel()
+            await asyncio.wait([self._reader])
+        self._reader, self._reading, self._stale = None, frozenset(), False
+        self._wanted.clear()
+        self._missed.clear()
+
     async def _read_wanted(self) -> None:
-        try:
-            while self._wanted or self._stale:
-                self._reading, self._wanted, self._stale = frozenset(self._wanted), set(), False
-                self._take(await self._patiently(self._reading))
-        except Exception as error:
-            self.broken.set_exception(error)
-        else:
-            self._missed.clear()
-            self._reader = None
+        while self._wanted or self._stale:
+            reading = self._reading = frozenset(self._wanted)
+            self._wanted, self._stale = set(), False
+            try:
+                self._take(await self._patiently(reading))
+            except Exception as error:
+                self._server.bugs.note(error, "the reading of zones, which are read again")
+                self._wanted |= reading
+                self._stale = True
+                await asyncio.sleep(_AFTER_A_BUG)
+                self._missed.clear()  # it is in what is read from now on
+        self._missed.clear()
+        self._reader = None
 
     def _take(self, found: _Read) -> None:
         """Serve what was read, and what happened since; what is wanted again stays as it is."""
@@ -217,8 +244,11 @@ class ZonesView:
             zone = contents.zone
             try:
                 yield tables[zone.vrf].build(contents)
-            except ValueError as error:  # a bug; the other zones are answered all the same
-                log.error("a zone is not served", extra={"zone": zone.name, "vrf": zone.vrf}, exc_info=error)
+            except StoreUnavailable:
+                raise
+            except Exception as error:
+                self._server.bugs.note(error, f"the reading of the zone {zone.name} of vrf {zone.vrf}, which is closed")
+                yield shut(zone)
 
     def _fresh(self, vrf: str) -> ZoneTable:
         return ZoneTable(self._listening.addresses(vrf), self._room)

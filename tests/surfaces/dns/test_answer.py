@@ -245,12 +245,23 @@ def test_at_most_eight_aliases_are_followed() -> None:
     assert len(ask(table, "a12.prod.example.", "A").answer) == 9
 
 
-def test_aliases_into_a_zone_that_is_closed_are_told_as_they_are() -> None:
+def test_aliases_into_a_zone_that_is_closed_are_not_known() -> None:
     table = ZoneTable(LISTENER)
     away = Record("away.prod.example.", CNAME, 300, wire("x.closed.example."))
     table.load(FORWARD, [away])
     table.close(Zone(id="c", vrf="default", name="closed.example."))
-    assert sections(ask(table, "away.prod.example.", "A").answer) == grouped([away])
+    failed = ask(table, "away.prod.example.", "A")
+    assert (failed.rcode(), failed.answer, failed.authority) == (dns.rcode.SERVFAIL, [], [])
+    assert not failed.flags & dns.flags.AA
+    assert sections(ask(table, "away.prod.example.", "CNAME").answer) == grouped([away])
+
+
+def test_what_a_closed_zone_says_of_its_child_is_not_known() -> None:
+    table = ZoneTable(LISTENER)
+    table.load(Zone(id="c", vrf="default", name="child.prod.example."), [])
+    table.close(FORWARD)
+    assert ask(table, "child.prod.example.", "DS").rcode() == dns.rcode.SERVFAIL
+    assert ask(table, "child.prod.example.", "SOA").rcode() == dns.rcode.NOERROR
 
 
 def test_any_is_one_rrset(table: ZoneTable) -> None:

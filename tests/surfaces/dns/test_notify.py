@@ -3,10 +3,8 @@
 import asyncio
 import heapq
 import itertools
-import socket
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Any
 
 import dns.flags
@@ -16,16 +14,15 @@ import dns.rcode
 import dns.rdatatype
 import dns.tsig
 import pytest
+import uvloop
 
-from tenure.model.dnsdata import Record, Secondary, ZoneChange
 from tenure.naming.hostnames import wire
 from tenure.surfaces.dns import tsig
-from tenure.surfaces.dns.journal import serial_of, stamped
-from tenure.surfaces.dns.notify import IN_FLIGHT, SELDOMEST, Notifier, Peer
+from tenure.surfaces.dns.journal import stamped
+from tenure.surfaces.dns.notify import IN_FLIGHT, SELDOMEST, SPEECHLESS, Peer
 from tenure.surfaces.dns.served import ServedZone
-from tenure.surfaces.dns.table import ZoneTable
 from tenure.surfaces.dns.tsig import Key
-from tests.surfaces.dns.oracle import FORWARD, REVERSE
+from tests.surfaces.dns.oracle import FORWARD
 
 SOA = ServedZone(FORWARD, ("ns.prod.example.",)).soa
 ZONE = wire(FORWARD.name)
@@ -226,6 +223,24 @@ def test_who_refuses_is_told_again_but_seldom() -> None:
     assert told.peer.pending == 0
 
 
+def test_who_refuses_hears_of_new_serials_in_its_time() -> None:
+    told = Told()
+    for serial in range(8, 2008):
+        told.tell(serial)
+        told.loop.pass_to(serial)
+        for message in told.sent:
+            told.answer(message, dns.rcode.REFUSED)
+    assert 8 < len(told.sent) < 8 + 2000 / SELDOMEST + 2
+    told.loop.pass_to(2008 + SELDOMEST)
+    assert told.serials()[-1] == 2007
+    assert told.answer(told.sent[-1])
+    told.tell(2008)
+    assert told.serials()[-1] == 2008
+    assert told.answer(told.sent[-1])
+    told.loop.pass_to(DAY)
+    assert told.serials()[-1] == 2008
+
+
 def test_a_refusal_without_a_question_is_one() -> None:
     """As NSD sends it, also to what was signed; an acknowledgement has to be whole."""
     for key in (None, KEY):
@@ -244,10 +259,51 @@ def test_a_zone_that_went_is_forgotten() -> None:
     told.tell(8)
     told.tell(8, wire("late.example."))
     told.peer.forget(ZONE)
-    assert told.answer(told.sent[0]) is False
+    assert told.answer(told.sent[0])
+    assert not told.answer(told.sent[0])
     assert told.answer(told.sent[1])
     told.loop.pass_to(DAY)
     assert (len(told.sent), told.peer.pending) == (2, 0)
+    assert told.counters == Counter(notify_sent=2, notify_acknowledged=1, notify_late=1)
+
+
+def test_a_zone_that_is_put_again_is_told_again_and_both_answers_are_heard() -> None:
+    told = Told()
+    told.tell(8)
+    told.peer.forget(ZONE)
+    told.tell(9)
+    assert told.serials() == [8, 9]
+    assert told.answer(told.sent[0])
+    assert told.peer.pending == 1
+    assert told.answer(told.sent[1])
+    assert told.peer.pending == 0
+
+
+def test_an_answer_to_what_was_sent_again_is_a_sign_of_life_and_no_more() -> None:
+    told = Told()
+    for zone in zones(SPEECHLESS):
+        told.tell(1, zone)
+    told.loop.pass_to(60)
+    first = told.sent[0]
+    again = [message for message in told.sent if message[12:] == first[12:]]
+    assert len(again) > 1
+    sent = len(told.sent)
+    assert told.answer(first)
+    assert told.counters["notify_late"] == 1
+    assert len(told.sent) > sent
+    assert told.peer.pending == SPEECHLESS
+    assert not told.answer(first)
+    told.answer_all()
+    assert told.peer.pending == 0
+
+
+def test_late_answers_are_known_for_a_while() -> None:
+    told, all_ = Told(), zones(2000)
+    for zone in all_:
+        told.tell(1, zone)
+        told.peer.forget(zone)
+    heard = [told.answer(message) for message in told.sent]
+    assert heard == [False] * (2000 - 1024) + [True] * 1024
 
 
 def test_only_the_answer_is_an_answer() -> None:
@@ -291,117 +347,54 @@ def test_signed_messages_have_signed_answers(monkeypatch: pytest.MonkeyPatch) ->
     assert len(told.sent) == 3
 
 
-class Site:
-    """A notifier of one view, and a secondary's socket on loopback."""
+def dead(tries: int) -> int | None:
+    return None if tries < 4 else 0
 
-    def __init__(self) -> None:
-        self.counters: Counter[str] = Counter()
-        self.table = ZoneTable([ip_address("127.0.0.2")])
-        for zone in (FORWARD, REVERSE):
-            self.table.load(zone, [])
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind(("127.0.0.1", 0))
-        self.socket.setblocking(False)
-        loop = asyncio.get_running_loop()
-        self.notifier = Notifier(
-            loop, self._zones, lambda _: [ip_address("::1"), ip_address("127.0.0.2")], self.counters
-        )
 
-    def _zones(self, vrf: str) -> Any:
-        return self.table.zones.values() if vrf == "default" else ()
+def refusing(tries: int) -> int | None:
+    return dns.rcode.NOTAUTH if tries < 4 else 0
 
-    def secondary(self, **more: Any) -> Secondary:
-        port = self.socket.getsockname()[1]
-        return Secondary(**{"id": "s", "name": "ns2", "vrf": "default", "address": "127.0.0.1", "port": port, **more})
 
-    async def receive(self) -> tuple[dns.message.Message, Any]:
-        octets, peer = await asyncio.get_running_loop().sock_recvfrom(self.socket, 4096)
-        self.socket.sendto(answered(octets), peer)
-        return dns.message.from_wire(octets), peer
+def flaky(tries: int) -> int | None:
+    return (None, dns.rcode.REFUSED, dns.rcode.SERVFAIL, None)[tries] if tries < 4 else 0
 
-    def idle(self) -> bool:
-        try:
-            self.socket.recv(512)
-        except BlockingIOError:
+
+@pytest.mark.parametrize("manner", [dead, refusing, flaky])
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_several_tellings_in_one_turn_of_a_loop(
+    manner: Callable[[int], int | None], loop: Callable[[], asyncio.AbstractEventLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each zone is refused or not answered some times, and the last serial of all of them comes through."""
+    monkeypatch.setattr("tenure.surfaces.dns.notify.PATIENCE", 0.001)
+    monkeypatch.setattr("tenure.surfaces.dns.notify._pause", lambda tries: tries / 1000)
+
+    async def body() -> None:
+        counters, tries, heard, box = Counter[str](), Counter[bytes](), dict[bytes, int](), deque[bytes]()
+
+        def send(message: bytes) -> bool:
+            box.append(message)
             return True
-        return False
 
-
-def played(body: Callable[[Site], Any]) -> None:
-    async def main() -> None:
-        site = Site()
-        try:
-            await asyncio.wait_for(body(site), 30)
-        finally:
-            site.notifier.close()
-            site.socket.close()
-
-    asyncio.run(main())
-
-
-async def acknowledged(site: Site, many: int) -> None:
-    while site.counters["notify_acknowledged"] < many:
-        await asyncio.sleep(0)
-
-
-def test_secondaries_are_told_from_the_address_that_they_know() -> None:
-    async def body(site: Site) -> None:
-        site.notifier.know([(site.secondary(), None)])
-        assert site.idle()
-        site.notifier.start()
-        heard = [await site.receive() for _ in range(2)]
-        assert {message.question[0].name.to_text() for message, _ in heard} == {FORWARD.name, REVERSE.name}
-        assert {peer[0] for _, peer in heard} == {"127.0.0.2"}
-        await acknowledged(site, 2)
-        new = Record("new.prod.example.", 1, 300, b"\1\2\3\4")
-        site.table.apply(ZoneChange(FORWARD.id, 8, 1, added=(new,)))
-        site.notifier.tell(site.table.served(FORWARD.id))
-        message, _ = await site.receive()
-        assert message.answer[0][0].serial == 8 == serial_of(site.table.served(FORWARD.id).soa)
-        await acknowledged(site, 3)
-        assert site.notifier.pending == 0
-
-    played(body)
-
-
-def test_who_is_new_is_told_of_all_and_who_is_gone_of_nothing() -> None:
-    async def body(site: Site) -> None:
-        site.notifier.start()
-        site.notifier.know([(site.secondary(), None), (site.secondary(id="t", notify=False), None)])
-        assert len([await site.receive() for _ in range(2)]) == 2
-        await acknowledged(site, 2)
-        site.notifier.know([(site.secondary(), None)])
-        assert site.idle()
-        site.notifier.know([(site.secondary(revision=2), KEY)])
-        octets, _ = await asyncio.get_running_loop().sock_recvfrom(site.socket, 4096)
-        assert dns.message.from_wire(octets, keyring=THEIRS).had_tsig
-        site.notifier.know([(site.secondary(vrf="other"), None)])
-        site.notifier.tell(site.table.served(FORWARD.id))
-        assert site.notifier.pending == 0
-
-    played(body)
-
-
-def test_a_datagram_of_a_stranger_is_counted() -> None:
-    async def body(site: Site) -> None:
-        site.notifier.know([(site.secondary(), None)])
-        site.notifier.start()
-        octets, peer = await asyncio.get_running_loop().sock_recvfrom(site.socket, 4096)
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-            stranger.sendto(answered(octets), peer)
-        while not site.counters["notify_strange"]:
+        peer = Peer(asyncio.get_running_loop(), send, None, counters)
+        for serial in range(60):
+            for zone in zones(SPEECHLESS * 2):
+                peer.tell(zone, stamped(SOA, serial))
             await asyncio.sleep(0)
-        assert site.counters["notify_acknowledged"] == 0
-        assert site.notifier.pending == 2
+        while peer.pending or any(serial != 59 for serial in heard.values()) or len(heard) < SPEECHLESS * 2:
+            while box:
+                message = box.popleft()
+                zone = message[12 : message.index(b"\0", 12) + 1]
+                rcode = manner(tries[zone])
+                tries[zone] += 1
+                if rcode is not None:
+                    peer.hear(answered(message, rcode))
+                if rcode == 0:
+                    heard[zone] = int.from_bytes(message[-20:-16])
+            await asyncio.sleep(0)
+        peer.stop()
 
-    played(body)
-
-
-def test_an_address_that_cannot_be_sent_to_is_tried_again_later() -> None:
-    async def body(site: Site) -> None:
-        site.notifier.know([(site.secondary(address="192.0.2.1"), None)])
-        site.notifier.start()
-        assert site.counters["notify_unsent"] + site.counters["notify_sent"] == 2
-        assert site.notifier.pending == 2
-
-    played(body)
+    with asyncio.Runner(loop_factory=loop) as runner:
+        raised: list[Any] = []
+        runner.get_loop().set_exception_handler(lambda _, context: raised.append(context))
+        runner.run(asyncio.wait_for(body(), 60))
+    assert not raised

@@ -1,6 +1,7 @@
 """Secondaries are told of each new serial at once, until they say that they have heard (RFC 1996)."""
 
 import asyncio
+import logging
 import secrets
 import socket
 import struct
@@ -14,9 +15,12 @@ from typing import Final, NamedTuple
 from tenure.model.dnsdata import Secondary
 from tenure.net.addresses import Address
 from tenure.surfaces.dns import tsig, wire
+from tenure.surfaces.dns.bugs import Bugs
 from tenure.surfaces.dns.served import ServedZone
 from tenure.surfaces.dns.tsig import Clock, Key, Signature, Signer
 from tenure.surfaces.dns.wire import WireError
+
+log = logging.getLogger(__name__)
 
 IN_FLIGHT: Final = 64
 """How many zones a secondary is told of before it has answered; one while it is away."""
@@ -27,6 +31,8 @@ SPEECHLESS: Final = 8
 SELDOMEST: Final = 300.0
 """Seconds between two tries, in the end."""
 
+_PAST: Final = 1024
+"""How many earlier messages' answers are still known when they come after all."""
 _DRAINED: Final = 64
 _HEAD: Final = struct.Struct(">HHHHHH")
 _NOTIFY: Final = 0x2400
@@ -66,12 +72,13 @@ class Peer:
 
     Each zone is in one place: to be sent, in flight, or late, to be sent again when it is due. While the secondary
     is away, one message at a time asks for a sign of life, less and less often, up to every five minutes,
-    and a second after news. When it speaks, everything that is late is sent.
+    and a second after news. When it speaks, everything that is late is sent. What it refused is told again in its time
+    only, with what is new by then.
 
     Args:
         key: What it is told is signed with.
-        counters: `notify_sent`, `notify_unsent`, `notify_unanswered`, `notify_acknowledged`, and `notify_refused`: what
-            was refused is told again too.
+        counters: `notify_sent`, `notify_unsent`, `notify_unanswered`, `notify_acknowledged`, `notify_refused`: what
+            was refused is told again too, and `notify_late`: answers to what was sent again, or is told no longer.
     """
 
     def __init__(
@@ -93,6 +100,7 @@ class Peer:
         self._again: dict[bytes, bytes] = {}  # what happened to zones in flight
         self._late: dict[bytes, _Late] = {}
         self._overdue: dict[int, bytes] = {}  # the late zones, by the numbers that they were sent with
+        self._past: OrderedDict[int, _Flight] = OrderedDict()  # what is of no matter any more, but may be answered
         self._tries: Counter[bytes] = Counter()
         self._next_late = inf
         self._unheard: set[bytes] = set()  # zones lost since it was heard
@@ -108,8 +116,12 @@ class Peer:
 
     def tell(self, zone: bytes, soa: bytes) -> None:
         """Tell it of a zone's packed SOA: now, or when it has answered what it was told of the zone before."""
+        late = self._late.get(zone)
         if zone in self._aloft:
             self._again[zone] = soa
+            return
+        if late is not None and late.number < 0:
+            self._late[zone] = late._replace(soa=soa)
             return
         self._take_late(zone)
         self._news[zone] = soa
@@ -122,7 +134,9 @@ class Peer:
         self._unheard.discard(zone)
         for kept in (self._news, self._again, self._tries):
             kept.pop(zone, None)
-        self._flights.pop(self._aloft.pop(zone, -1), None)
+        if zone in self._aloft:
+            number = self._aloft[zone]
+            self._pass(number, self._land(number))
 
     def stop(self) -> None:
         """Tell it nothing more."""
@@ -134,24 +148,39 @@ class Peer:
         number = int.from_bytes(answer[:2])
         late = self._late.get(self._overdue.get(number, b""))
         flight = self._flights.get(number) if late is None else late.flight
-        if flight is None or not self._answers(answer, flight):
+        if flight is None:
+            return self._hear_late(answer, number)
+        if not self._answers(answer, flight):
             return False
         if late is None:
             self._land(number)
             soa = self._again.pop(flight.zone, flight.soa)
         else:
             soa = late.soa
-            self._take_late(flight.zone)
+            del self._overdue[number], self._late[flight.zone]
         if answer[3] & 15:
             self._counters["notify_refused"] += 1
             self._put_off(flight, soa, -1)
         else:
             self._acknowledge(flight, soa)
+        self._live()
+        return True
+
+    def _hear_late(self, answer: bytes, number: int) -> bool:
+        """An answer to what was sent again, or is told no longer, is a sign of life and nothing else."""
+        flight = self._past.get(number)
+        if flight is None or not self._answers(answer, flight):
+            return False
+        del self._past[number]
+        self._counters["notify_late"] += 1
+        self._live()
+        return True
+
+    def _live(self) -> None:
         self._unheard.clear()
         if self._away:
             self._revive()
         self._pump()
-        return True
 
     def _acknowledge(self, flight: _Flight, soa: bytes) -> None:
         self._counters["notify_acknowledged"] += 1
@@ -191,7 +220,7 @@ class Peer:
 
     def _send(self, zone: bytes, soa: bytes, now: float) -> None:
         number = secrets.randbelow(65536)
-        while number in self._flights or number in self._overdue:
+        while number in self._flights or number in self._overdue or number in self._past:
             number = secrets.randbelow(65536)
         message = _HEAD.pack(number, _NOTIFY, 1, 1, 0, 0) + zone + _SOA_IN + _TO_QUESTION + soa
         mac = b""
@@ -220,8 +249,14 @@ class Peer:
     def _take_late(self, zone: bytes) -> None:
         """No longer late; what comes of it is another's business."""
         late = self._late.pop(zone, None)
-        if late is not None:
-            self._overdue.pop(late.number, None)
+        if late is not None and self._overdue.pop(late.number, None) is not None:
+            self._pass(late.number, late.flight)
+
+    def _pass(self, number: int, flight: _Flight) -> None:
+        """What comes of it matters no more, but its answer may come."""
+        self._past[number] = flight
+        if len(self._past) > _PAST:
+            self._past.popitem(last=False)
 
     def _revive(self) -> None:
         self._away, self._resume = 0, -inf
@@ -289,12 +324,12 @@ class _Known(NamedTuple):
 
 
 class Notifier:
-    """Tells all secondaries of all zones.
+    """Tells all secondaries of all zones. A bug in telling one costs that one its news, and nobody anything else.
 
     Args:
         zones: The zones of a vrf that are served now.
         sources: Where a vrf is served: it is from there that its secondaries are told, for they know that address.
-        counters: Those of a peer, and `notify_strange`: answers to nothing, or badly signed.
+        counters: Those of a peer, `notify_strange`: answers to nothing, or badly signed, and `bugs`.
 
     Attributes:
         on: Whether anything is told; as long as it is not, nothing is remembered either.
@@ -313,6 +348,7 @@ class Notifier:
         self._zones = zones
         self._sources = sources
         self._counters = counters
+        self._bugs = Bugs(counters)
         self._clock = clock
         self._peers: dict[_Known, Peer] = {}
         self._of_vrf: dict[str, list[Peer]] = {}
@@ -327,25 +363,27 @@ class Notifier:
     def know(self, secondaries: Iterable[tuple[Secondary, Key | None]]) -> None:
         """Tell these, and those of before no longer; who is new, or told in another way, is told of every zone."""
         before, wanted = self._peers, [_Known(one, key, self._source(one)) for one, key in secondaries if one.notify]
-        new = [known for known in wanted if known not in before]
-        self._peers = {known: self._made(known) if known in new else before.pop(known) for known in wanted}
+        self._peers = {known: before.pop(known) for known in wanted if known in before}
+        new = [known for known in wanted if known not in self._peers]
+        for known in new:
+            self._meet(known)
         for gone in before.values():
             gone.stop()
         self._sort()
         for known in new if self.on else ():
-            self._tell_all(known.secondary.vrf, self._peers[known])
+            self._tell_all(known)
 
     def start(self) -> None:
         """Tell everybody of every zone, and from now on of what happens."""
         self.on = True
-        for known, peer in self._peers.items():
-            self._tell_all(known.secondary.vrf, peer)
+        for known in self._peers:
+            self._tell_all(known)
 
     def tell(self, served: ServedZone) -> None:
         """Tell the secondaries of a zone's vrf of its serial. Cost: 20 µs a secondary, 30 µs where it is signed."""
-        if self.on:
+        if self.on and not served.closed:
             for peer in self._of_vrf.get(served.zone.vrf, ()):
-                peer.tell(served.name, served.soa)
+                self._tell(peer, served)
 
     def forget(self, served: ServedZone) -> None:
         """A zone is served no longer."""
@@ -360,10 +398,23 @@ class Notifier:
             self._loop.remove_reader(sock)
             sock.close()
 
-    def _tell_all(self, vrf: str, peer: Peer) -> None:
-        for served in self._zones(vrf):
+    def _tell(self, peer: Peer, served: ServedZone) -> None:
+        try:
+            peer.tell(served.name, served.soa)
+        except Exception as error:
+            self._bugs.note(error, "the telling of a secondary")
+
+    def _tell_all(self, known: _Known) -> None:
+        for served in self._zones(known.secondary.vrf) if known in self._peers else ():
             if not served.closed:
-                peer.tell(served.name, served.soa)
+                self._tell(self._peers[known], served)
+
+    def _meet(self, known: _Known) -> None:
+        """Have somebody who can be told, if this machine can send to such an address at all."""
+        try:
+            self._peers[known] = self._made(known)
+        except OSError as error:
+            log.error("a secondary cannot be told", extra={"secondary": known.secondary.name, "reason": str(error)})
 
     def _sort(self) -> None:
         self._of_vrf, self._at = {}, {}
@@ -407,5 +458,12 @@ class Notifier:
                 return
             except OSError:
                 continue  # an ICMP error: whoever does not answer is told again
-            if not any(told.hear(answer) for told in self._at.get(peer[:2], ())):
+            if not any(self._hears(told, answer) for told in self._at.get(peer[:2], ())):
                 self._counters["notify_strange"] += 1
+
+    def _hears(self, peer: Peer, answer: bytes) -> bool:
+        try:
+            return peer.hear(answer)
+        except Exception as error:
+            self._bugs.note(error, "the hearing of a secondary")
+            return False

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from tenure.surfaces.dns import wire
 from tenure.surfaces.dns.answer import truncated
-from tenure.surfaces.dns.connection import Connection, Connections
+from tenure.surfaces.dns.bugs import Bugs
+from tenure.surfaces.dns.connection import Connection, Connections, Cut
 from tenure.surfaces.dns.limit import RateLimit, prefix_of
 from tenure.surfaces.dns.responder import Messages, Responder
 from tenure.surfaces.dns.views import View
@@ -31,17 +33,20 @@ class Listener(NamedTuple):
 class DnsServer:
     """Answers on sockets that somebody else has bound.
 
+    A bug that one query meets costs that query (SERVFAIL) or its connection, and no other.
+
     Args:
         loop: The running loop; everything happens in it.
         listeners: Where it is asked.
         responder: What answers. Changes between two queries are seen by the second. It is given more
-            counters: `udp`, `tcp`, `unsent`, `limited`, `not_ready`.
+            counters: `udp`, `tcp`, `unsent`, `limited`, `not_ready`, `bugs`.
         limit: How many datagrams a prefix may draw; loopback is never limited. None limits nobody.
         idle: Seconds without a whole query after which a connection is closed.
         most: Connections open at once; the idlest gives way.
 
     Attributes:
         ready: False while the table may lag behind what was promised: then nothing is answered.
+        bugs: Where everything that works on the zones in this process notes its own.
         current: Asked after a query was taken and before its answer is sent, whether `ready` still holds. False: the
             answer is not sent, and datagrams wait until it is true, or `ready` is false.
     """
@@ -59,6 +64,7 @@ class DnsServer:
         self.ready = True
         self.current: Callable[[], bool] = lambda: True
         self.counters = responder.counters
+        self.bugs = Bugs(self.counters)
         self._loop = loop
         self._listeners = tuple(listeners)
         self._responder = responder
@@ -124,9 +130,13 @@ class DnsServer:
         if not self.ready:
             self.counters["not_ready"] += 1
             return None
-        if self._limit and not self._permitted(peer, self._limit):
-            return self._answer_limited(query)
-        return self._responder.datagram(query, peer, view)
+        try:
+            if self._limit and not self._permitted(peer, self._limit):
+                return self._answer_limited(query)
+            return self._responder.datagram(query, peer, view)
+        except Exception as error:
+            self.bugs.note(error, "the answer to a datagram")
+            return _failed(query)
 
     def _permitted(self, peer: str, limit: RateLimit) -> bool:
         prefix = prefix_of(peer)
@@ -151,4 +161,23 @@ class DnsServer:
         if not self.ready or self._doubtful():
             self.counters["not_ready"] += 1
             return None
-        return self._responder.stream(query, peer, view)
+        try:
+            return self._whole(self._responder.stream(query, peer, view))
+        except Exception as error:
+            self.bugs.note(error, "the answer to a query over TCP")
+            return iter(filter(None, (_failed(query),)))
+
+    def _whole(self, messages: Messages) -> Messages:
+        """All of them; a bug among them cuts the connection, so that nobody takes a part for the whole."""
+        try:
+            yield from messages
+        except Cut:
+            raise
+        except Exception as error:
+            self.bugs.note(error, "an answer over TCP")
+            raise Cut from error
+
+
+def _failed(query: bytes) -> bytes | None:
+    """SERVFAIL, which sends the asker to another server; None where silence is right."""
+    return None if len(query) < wire.HEADER or query[2] & 0x80 else wire.reply(query, wire.SERVFAIL, 0)

@@ -85,9 +85,7 @@ class ZoneTable:
 
     def close(self, zone: Zone) -> None:
         """Answer nothing about this zone until it is put."""
-        served = ServedZone(zone, servers_of(zone, ()))
-        served.closed = True
-        self.put(served)
+        self.put(shut(zone))
 
     def apply(self, change: ZoneChange) -> None:
         """Serve what one transaction made of a zone, under its new serial.
@@ -140,6 +138,13 @@ class ZoneTable:
         served = ServedZone(zone, servers, fixed, computed, Journal(self._room))
         served.fill(given)
         return served
+
+
+def shut(zone: Zone) -> ServedZone:
+    """A zone of which nothing is answered."""
+    served = ServedZone(zone, servers_of(zone, ()))
+    served.closed = True
+    return served
 
 
 def _unpacked(snapshot: Snapshot) -> Iterator[Record]:

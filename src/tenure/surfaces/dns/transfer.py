@@ -136,7 +136,15 @@ def datagram(
     difference = _fitting(query, wanted.question, served, wanted.serial, room)
     if given is not None:
         given["soa_alone" if difference is None else "ixfr"] += 1
-    return difference or _alone(query, wanted.question, served)
+    return difference or _alone_within(room, query, wanted.question, served)
+
+
+def _alone_within(room: int, query: bytes, question: Query, served: ServedZone) -> bytes:
+    """The SOA alone; if even that is too long, who asks is to come over TCP."""
+    alone = _alone(query, question, served)
+    if len(alone) <= room:
+        return alone
+    return wire.reply(query, wire.NOERROR, question.end, question.edns, wire.TRUNCATED)
 
 
 def _fitting(query: bytes, question: Query, served: ServedZone, serial: int, room: int) -> bytes | None:

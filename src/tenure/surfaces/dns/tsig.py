@@ -16,8 +16,8 @@ FUDGE: Final = 300
 
 BADSIG, BADKEY, BADTIME, BADTRUNC = 16, 17, 18, 22
 
-KIND: Final = b"\x00\xfa\x00\xff"
-"""Type and class of a TSIG record: in every signed message, and hardly ever in another."""
+KIND: Final = b"\x00\xfa"
+"""The type of a TSIG record: in every message with one, whatever its class, and hardly ever in another."""
 
 _ALGORITHMS: Final = {b"\x0bhmac-sha256\0": "sha256", b"\x0bhmac-sha512\0": "sha512"}
 _FIXED: Final = struct.Struct(">HHIH")
