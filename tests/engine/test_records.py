@@ -246,6 +246,16 @@ def test_nothing_is_delegated_away_that_is_there() -> None:
     make(world, "ub", "NS", "ns.elsewhere.example.")
 
 
+def test_a_name_that_a_client_gave_itself_bars_no_cut() -> None:
+    world = zoned()
+    world.do(u.CreateRange(subnet="10.0.0.0/24", start="10.0.0.100", end="10.0.0.199", role="dynamic"))
+    for name in ("phone", "desk"):
+        world.lease(name)
+    make(world, "phone", "NS", "ns.elsewhere.example.")
+    world.do(u.CreateZone(name="desk.prod.example."))
+    assert not [row for row in world.tables.open("allocations") if row.hostname is not None]
+
+
 def test_a_server_is_no_alias() -> None:
     world = zoned()
     alias = make(world, "www", "CNAME", "web")
@@ -256,24 +266,95 @@ def test_a_server_is_no_alias() -> None:
     assert (found.facts["holders"], found.facts["pointer"]) == (["b.prod.example. MX"], "/name")
 
 
-def test_the_zones_own_servers_have_addresses() -> None:
+def served(world: World, *servers: str, zone: str = ZONE) -> None:
+    world.do(u.ChangeZone(zone=zone, changes={"name_servers": list(servers)}))
+
+
+def test_the_zones_own_servers_have_addresses_that_people_made() -> None:
+    """What an allocation says goes with it, and it must be possible to release it."""
     world = zoned()
-    with pytest.raises(Conflict) as caught:
-        world.do(u.ChangeZone(zone=ZONE, changes={"name_servers": ["ns9.example.net.", "a.prod.example."]}))
-    assert caught.value.facts == {"name": "a.prod.example.", "pointer": "/name_servers/1"}
-    made = make(world, "a", "A", "192.0.2.1")
-    world.do(u.ChangeZone(zone=ZONE, changes={"name_servers": ["ns9.example.net.", "a.prod.example."]}))
-    with pytest.raises(InUse):
+    held = world.claim(hostname="a", address="10.0.0.5")
+    with pytest.raises(Conflict, match=r"tenure record create prod\.example\. a A ADDRESS") as caught:
+        served(world, "ns9.example.net.", "a.prod.example.")
+    assert caught.value.facts.items() >= {"name": "a.prod.example.", "pointer": "/name_servers/1"}.items()
+    made = make(world, "a", "A", "10.0.0.5")
+    served(world, "ns9.example.net.", "a.prod.example.")
+    with pytest.raises(InUse) as kept:
         world.do(u.DeleteRecord(record=made.id))
-    held = world.claim(hostname="a")
-    world.do(u.DeleteRecord(record=made.id))
-    made = make(world, "a", "AAAA", "2001:db8::1")
+    assert kept.value.facts["holders"] == ["zone prod.example."]
     world.release(held)
-    with pytest.raises(InUse):
-        world.do(u.DeleteRecord(record=made.id))
-    world.claim(hostname="vm-ns")
-    world.do(u.ChangeZone(zone=ZONE, changes={"name_servers": ["vm-ns.prod.example.", "ns.prod.example."]}))
+    second = make(world, "a", "AAAA", "2001:db8::1")
     world.do(u.DeleteRecord(record=made.id))
+    served(world, "ns.prod.example.")
+    world.do(u.DeleteRecord(record=second.id))
+    with pytest.raises(Conflict, match="@ A ADDRESS"):
+        served(world, "prod.example.")
+
+
+def test_servers_in_zones_inside_and_beside_have_addresses_there() -> None:
+    world = zoned()
+    for name in ("in.prod.example.", "lab.example."):
+        world.do(u.CreateZone(name=name))
+        with pytest.raises(Conflict, match="has no address"):
+            served(world, f"ns1.{name}")
+        with pytest.raises(Conflict, match="has no address"):
+            world.do(u.CreateZone(name="new.example.", fields={"name_servers": [f"ns1.{name}"]}))
+        alias = make(world, "ns2", "CNAME", "ns1", zone=name)
+        with pytest.raises(Conflict, match="is an alias") as caught:
+            served(world, f"ns2.{name}")
+        assert caught.value.facts["record"] == alias.id
+        made = make(world, "ns1", "A", "192.0.2.1", zone=name)
+        served(world, f"ns1.{name}")
+        with pytest.raises(InUse) as kept:
+            world.do(u.DeleteRecord(record=made.id))
+        assert kept.value.facts["holders"] == ["zone prod.example."]
+        assert isinstance(refusal(world, "ns1", "CNAME", "x", zone=name), Conflict)
+        served(world)
+        world.do(u.DeleteRecord(record=made.id))
+
+
+def test_servers_of_the_vrf_are_like_those_of_a_zone_but_for_zones_that_come_later() -> None:
+    world = zoned()
+    alias = make(world, "al", "CNAME", "x")
+    for name in ("q", "al"):
+        with pytest.raises(Conflict) as caught:
+            world.do(u.ChangeVrf(vrf="default", changes={"name_servers": ["ns.else.", f"{name}.prod.example."]}))
+        assert caught.value.facts["pointer"] == "/name_servers/1"
+    world.do(u.DeleteRecord(record=alias.id))
+    made = make(world, "q", "A", "192.0.2.1")
+    servers = ["ns1.later.example.", "q.prod.example."]
+    world.do(u.ChangeVrf(vrf="default", changes={"name_servers": servers}))
+    with pytest.raises(InUse) as kept:
+        world.do(u.DeleteRecord(record=made.id))
+    assert kept.value.facts["holders"] == ["vrf default"]
+    world.do(u.CreateZone(name="later.example."))
+    world.do(u.ChangeZone(zone="later.example.", changes={"ttl": 5}))
+    assert isinstance(refusal(world, "ns1", "CNAME", "x", zone="later.example."), Conflict)
+    make(world, "ns1", "A", "192.0.2.1", zone="later.example.")
+    world.do(u.CreateVrf(name="more", name_servers=("q.prod.example.",)))
+
+
+def test_this_servers_name_in_a_zone_stays_as_long_as_it_serves_others() -> None:
+    """It needs no record, for it has the listeners' addresses; but only while it serves its own zone too."""
+    world = zoned()
+    world.do(u.CreateZone(name="lab.example.", fields={"name_servers": ["ns.prod.example."]}))
+    world.do(u.CreateZone(name="b.example."))
+    served(world, "ns.b.example.", zone="lab.example.")
+    refused: list[u.Use] = [
+        u.ChangeZone(zone="b.example.", changes={"name_servers": ["ns.else."]}),
+        u.ChangeVrf(vrf="default", changes={"name_servers": ["ns.else."]}),
+        u.DeleteZone(zone="b.example."),
+    ]
+    for use in refused:
+        with pytest.raises(InUse) as kept:
+            world.do(use)
+        assert kept.value.facts["holders"] == ["zone lab.example."]
+    make(world, "ns", "A", "192.0.2.1", zone="b.example.")
+    world.do(refused[0])
+    served(world, zone="lab.example.")
+    (record,) = [each for each in world.state.records.values() if each.owner == "ns.b.example."]
+    world.do(u.DeleteRecord(record=record.id))
+    world.do(u.DeleteZone(zone="b.example."))
 
 
 # Beside allocations

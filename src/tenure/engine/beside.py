@@ -1,11 +1,12 @@
 """What may be beside what in a zone: one record that a person makes, the others, and what allocations say there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tenure.engine import names
 from tenure.engine.cuts import held_below, is_at_or_below, refuse_computed
 from tenure.engine.draft import Draft
+from tenure.engine.serving import who_names
 from tenure.engine.state import State
 from tenure.errors import Conflict
 from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
@@ -40,19 +41,20 @@ def fitting(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
         _serving(state, zone, record)
 
 
-def needed_for(draft: Draft, zone: Zone, record: ZoneRecord) -> list[str]:
-    """Who needs the address of a server that a record is, where it is the last: the zone, or what it delegates."""
-    state = draft.state
+def needed_for(state: State, zone: Zone, record: ZoneRecord) -> list[str]:
+    """Who needs the address of a server that a record is, where it is the last: zones, the vrf, what is delegated."""
     there = state.made.get(zone.id, {}).get(record.owner, {}).values()
     if record.type not in _ADDRESS_TYPES or any(o.type in _ADDRESS_TYPES and o.id != record.id for o in there):
         return []
-    held = names.automatic(draft, zone, record.owner)
-    if any(type_ in (A, AAAA) and allocation.standing != "shelved" for type_, allocation in held):
-        return []
-    holders = [f"zone {zone.name}"] if record.owner in zone.name_servers else []
-    aimed = (state.records[id_] for id_ in state.aimed.get(record.owner, ()))
-    glued = (other for other in aimed if other.type == "NS" and other.zone == zone.id)
+    own = record.owner in names.own_names(state, zone)
+    holders = [] if own else who_names(state, zone.vrf, record.owner)
+    glued = (other for other in _aimed(state, record.owner) if other.type == "NS" and other.zone == zone.id)
     return holders + [f"record {o.owner} NS" for o in glued if is_at_or_below(record.owner, o.owner)]
+
+
+def _aimed(state: State, name: str) -> Iterator[ZoneRecord]:
+    """The MX, NS and SRV records that lead to a name."""
+    return (state.records[id_] for id_ in state.aimed.get(name, ()) if id_ in state.records)
 
 
 def _in_zone(state: State, zone: Zone, record: ZoneRecord) -> None:
@@ -166,10 +168,9 @@ def _leads_on(state: State, zone: Zone, record: ZoneRecord) -> None:
 
 def _no_server(state: State, zone: Zone, record: ZoneRecord) -> None:
     """Refuse an alias by the name of a server: NS, MX and SRV lead to addresses (RFC 2181 section 10.3)."""
-    aimed = (state.records[id_] for id_ in state.aimed.get(record.owner, ()))
+    aimed = _aimed(state, record.owner)
     holders = [f"{o.owner} {o.type}" for o in aimed if state.zones[o.zone].vrf == zone.vrf]
-    if record.owner in zone.name_servers:
-        holders.append(f"zone {zone.name}")
+    holders += who_names(state, zone.vrf, record.owner)
     if holders:
         said = f"{record.owner} cannot be an alias: it is where {', '.join(holders[:20])} lead"
         raise Conflict(said, holders=holders[:20], count=len(holders), pointer="/name")

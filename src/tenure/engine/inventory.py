@@ -12,6 +12,7 @@ from tenure.engine.fields import labelled
 from tenure.engine.leaving import leaving
 from tenure.engine.names import unlike_others
 from tenure.engine.naming_fields import name_template, server_names
+from tenure.engine.serving import not_own, reachable
 from tenure.errors import Conflict, InUse, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.access import Token
@@ -115,13 +116,22 @@ def create_vrf(use: CreateVrf, draft: Draft) -> Made:
 
 
 def change_vrf(use: ChangeVrf, draft: Draft) -> Made:
-    """Change an address space's name, or the servers of its zones."""
+    """Change an address space's name, or the servers of its zones that name none.
+
+    Raises:
+        Conflict: A server is in one of its zones and has no address there: see `serving.reachable`.
+        InUse: A zone is served by the name that this server has in another, and would not have any more.
+    """
     old = draft.state.vrfs[resolve.resolved(draft.state, "vrf", use.vrf)]
     resolve.matching(old.revision, draft.asked.if_match)
     vrf = changed(old, use.changes, ())
     vrf = msgspec.structs.replace(vrf, name_servers=server_names(vrf.name_servers))
     resolve.unnamed(draft.state, "vrf", vrf.name, but=vrf.id)
     draft.record(e.VrfChanged(vrf=vrf))
+    if vrf.name_servers != old.name_servers:
+        reachable(draft.state, vrf.id, vrf.name_servers)
+        for zone in [each for each in draft.state.zones.values() if each.vrf == vrf.id and not each.name_servers]:
+            not_own(draft.state, zone)
     return Made(vrf=vrf)
 
 

@@ -96,7 +96,7 @@ def delete_record(use: DeleteRecord, draft: Draft) -> Nothing:
     record = _record(draft, use.record)
     resolve.matching(record.revision, draft.asked.if_match)
     zone = draft.state.zones[record.zone]
-    vacant(f"record {record.owner} {record.type}", needed_for(draft, zone, record))
+    vacant(f"record {record.owner} {record.type}", needed_for(draft.state, zone, record))
     draft.record(e.RecordDeleted(record=record, doubled=doubles(draft, zone, record)))
     return Nothing()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tenure.engine.holding_reducers import HELD
 from tenure.engine.space import Space
 from tenure.engine.strangers import resettle
-from tenure.engine.zone_reducers import ZONED
+from tenure.engine.zone_reducers import ZONED, serve
 from tenure.model import events as e
 from tenure.model.addressing import Range, Subnet
 from tenure.model.placement import Block
@@ -60,6 +60,8 @@ def _name(state: "State", kind: str, old: Any, new: Any) -> None:
         state.names.pop(_name_key(kind, old), None)
     if new is not None:
         state.names[_name_key(kind, new)] = new.id
+    if kind == "zone":
+        serve(state, old, new)
     if kind in _CALLING:
         for thing, step in ((old, -1), (new, 1)):
             if thing is not None and thing.name_template is not None:

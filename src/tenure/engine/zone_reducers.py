@@ -1,10 +1,10 @@
 """What events about records that people made, keys and secondaries make of the state."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tenure.model import events as e
-from tenure.model.dnsdata import TYPES, ZoneRecord
+from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
 from tenure.naming.rdata import targets
 from tenure.naming.reverse import zone_span
 
@@ -42,8 +42,7 @@ def _put(state: "State", record: ZoneRecord) -> None:
     state.made.setdefault(record.zone, {}).setdefault(record.owner, {})[record.id] = record
     for above in _above(record.owner):
         state.under[record.zone, above] += 1
-    for target in _targets(record):
-        state.aimed.setdefault(target, {})[record.id] = None
+    _aim(state, record.id, _targets(record))
     _count_reverse(state, record, 1)
 
 
@@ -59,11 +58,28 @@ def _drop(state: "State", record: ZoneRecord) -> None:
         state.under[record.zone, above] -= 1
         if not state.under[record.zone, above]:
             del state.under[record.zone, above]
-    for target in _targets(record):
-        del state.aimed[target][record.id]
+    _miss(state, record.id, _targets(record))
+    _count_reverse(state, record, -1)
+
+
+def serve(state: "State", old: Zone | None, new: Zone | None) -> None:
+    """Know by whom a zone says that it is served, as it was and as it is."""
+    if old is not None:
+        _miss(state, old.id, old.name_servers)
+    if new is not None:
+        _aim(state, new.id, new.name_servers)
+
+
+def _aim(state: "State", id_: str, targets: Iterable[str]) -> None:
+    for target in targets:
+        state.aimed.setdefault(target, {})[id_] = None
+
+
+def _miss(state: "State", id_: str, targets: Iterable[str]) -> None:
+    for target in targets:
+        del state.aimed[target][id_]
         if not state.aimed[target]:
             del state.aimed[target]
-    _count_reverse(state, record, -1)
 
 
 def _count_reverse(state: "State", record: ZoneRecord, step: int) -> None:

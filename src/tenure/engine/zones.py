@@ -8,16 +8,17 @@ from tenure.engine import resolve
 from tenure.engine.cuts import unshadowed
 from tenure.engine.draft import Draft
 from tenure.engine.inventory import changed, converted, vacant
-from tenure.engine.names import automatic, unlike_others, zone_around
+from tenure.engine.names import unlike_others
 from tenure.engine.naming_fields import name_template, server_names
 from tenure.engine.pointing import wanting, without_keeping
+from tenure.engine.serving import not_own, reachable
 from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.answers import Made, Nothing
 from tenure.model.dnsdata import CATALOG, Zone
 from tenure.model.uses import ChangeZone, CreateZone, DeleteZone
-from tenure.naming.authority import CONTACT, own_server
+from tenure.naming.authority import CONTACT
 from tenure.naming.hostnames import LONGEST_NAME, parse_name
 from tenure.naming.reverse import classless_span, zone_span
 
@@ -59,7 +60,8 @@ def create_zone(use: CreateZone, draft: Draft) -> Made:
 
     Raises:
         InvalidValue: Its name cannot be a zone's, or a field is malformed.
-        Conflict: The vrf has it already, or it would hide what the zone around it says: see `cuts.unshadowed`.
+        Conflict: The vrf has it already; it would hide what the zone around it says (`cuts.unshadowed`); or one of its
+            servers has no address (`serving.reachable`).
     """
     vrf = resolve.resolved(draft.state, "vrf", use.vrf, "/vrf")
     name = _zone_name(use.name)
@@ -72,9 +74,10 @@ def create_zone(use: CreateZone, draft: Draft) -> Made:
             raise InvalidValue(f"{field} is not a field that can be set", pointer=f"/{field}")
     said = converted(use.fields, _Said)
     zone = Zone(id=next(draft.moment.ids), vrf=vrf, name=name, kept=True, **msgspec.structs.asdict(said))
-    zone = _sound(draft, zone)
+    zone = _sound(zone)
     unshadowed(draft, vrf, name)
     draft.record(e.ZoneCreated(zone=zone))
+    reachable(draft.state, vrf, zone.name_servers)
     unlike_others(draft, vrf, name)
     return Made(zone=zone)
 
@@ -86,17 +89,21 @@ def change_zone(use: ChangeZone, draft: Draft) -> Made:
 
     Raises:
         NotFound, InvalidValue, StaleRevision: As usual.
-        Conflict: It would not stay, and nothing but that keeps it: delete it.
+        Conflict: It would not stay, and nothing but that keeps it: delete it. A server has no address: see `serving`.
+        InUse: Others are served by the name that this server has in it, and would not have any more.
     """
     old = find_zone(draft.state, use.zone)
     resolve.matching(old.revision, draft.asked.if_match)
     _not_catalog(old)
-    zone = _sound(draft, changed(old, use.changes, ("vrf", "name", "serial", "floor")))
+    zone = _sound(changed(old, use.changes, ("vrf", "name", "serial", "floor")))
     if old.kept and not zone.kept and not needing(draft.state, old):
         raise Conflict(f"nothing else needs zone {old.name}; delete it", zone=old.id, pointer="/kept")
     if msgspec.structs.replace(zone, revision=old.revision) == old:
         return Made(zone=old)
     draft.record(e.ZoneReshaped(zone=zone))
+    if zone.name_servers != old.name_servers:
+        reachable(draft.state, zone.vrf, zone.name_servers)
+        not_own(draft.state, zone)
     unlike_others(draft, zone.vrf, zone.name)
     return Made(zone=zone)
 
@@ -105,7 +112,7 @@ def delete_zone(use: DeleteZone, draft: Draft) -> Nothing:
     """Close a zone without records; one that networks or subnets need stays as long as they.
 
     Raises:
-        InUse: It has records that people made; or others need it, and no person had made it.
+        InUse: It has records that people made; or others need it, and no person had made it; or are served by its name.
     """
     zone = find_zone(draft.state, use.zone)
     resolve.matching(zone.revision, draft.asked.if_match)
@@ -115,6 +122,7 @@ def delete_zone(use: DeleteZone, draft: Draft) -> Nothing:
     holders = needing(draft.state, zone)
     if not holders:
         draft.record(e.ZoneDeleted(zone=zone))
+        not_own(draft.state, zone)
     elif zone.kept:
         draft.record(e.ZoneReshaped(zone=msgspec.structs.replace(zone, kept=False, revision=zone.revision + 1)))
     else:
@@ -165,7 +173,7 @@ def _not_catalog(zone: Zone) -> None:
         raise Conflict(f"{zone.name} is the catalog: it is there as long as there are secondaries", zone=zone.id)
 
 
-def _sound(draft: Draft, zone: Zone) -> Zone:
+def _sound(zone: Zone) -> Zone:
     """A zone whose fields hold, its servers and template in their one spelling."""
     for field in ("ttl", "negative_ttl"):
         if not 0 <= getattr(zone, field) <= LONGEST_TTL:
@@ -177,25 +185,4 @@ def _sound(draft: Draft, zone: Zone) -> Zone:
         raise InvalidValue(
             "a reverse zone has no template: its names come from the forward one", pointer="/name_template"
         )
-    zone = msgspec.structs.replace(zone, name_servers=server_names(zone.name_servers), name_template=template)
-    _reached(draft, zone)
-    return zone
-
-
-def _reached(draft: Draft, zone: Zone) -> None:
-    """Refuse name servers in the zone itself that have no address there, but for this server's own name."""
-    made = draft.state.made.get(zone.id, {})
-    for at, server in enumerate(zone.name_servers):
-        if server == own_server(zone.name) or not server.endswith("." + zone.name):
-            continue
-        inner = zone_around(draft.state, zone.vrf, server)
-        if inner is not None and inner.id != zone.id and inner.name.endswith("." + zone.name):
-            continue  # that zone has its addresses
-        said = (record.type for record in made.get(server, {}).values())
-        held = zone.id in draft.state.zones and any(a.hostname for _, a in automatic(draft, zone, server))
-        if not held and not {"A", "AAAA"}.intersection(said):
-            raise Conflict(
-                f"{server} is in the zone and has no address there: make its A or AAAA record first",
-                name=server,
-                pointer=f"/name_servers/{at}",
-            )
+    return msgspec.structs.replace(zone, name_servers=server_names(zone.name_servers), name_template=template)

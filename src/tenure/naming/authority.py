@@ -4,6 +4,7 @@ None of it is stored: it follows from which zones there are.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Final, NamedTuple
 
 from tenure.model.dnsdata import Record, Zone
@@ -22,17 +23,28 @@ class Delegated(NamedTuple):
 
     Attributes:
         servers: Absolute names; one that is none of the zone's own (`own_server`) needs its addresses in `glue`
-            where it lies in the zone.
+            where it lies below the zone above: see `glued`.
+        own: Other zones there by whose own server's name it is served.
     """
 
     zone: Zone
     servers: tuple[str, ...]
     glue: tuple[Record, ...] = ()
+    own: tuple[Zone, ...] = ()
 
 
 def own_server(zone: str) -> str:
     """The name that this server has in a zone that names no servers."""
     return f"ns.{zone}"
+
+
+def glued(home: str, above: str) -> bool:
+    """Whether the zone `above` must say the address of a server whose name is in the zone `home`, itself below it.
+
+    So it must for servers in the zone that they serve, in one inside that, and in another one beside it: without it
+    zones that serve each other could not be found. Source: RFC 1034 section 4.2.1; RFC 9471 section 3.2.
+    """
+    return home.endswith("." + above.lstrip("."))
 
 
 def servers_of(zone: Zone, of_vrf: tuple[str, ...]) -> tuple[str, ...]:
@@ -65,11 +77,13 @@ def authority(
     else:
         yield from _addresses(zone, servers, held)
     pointed: set[str] = set()
+    said: set[Record] = set()
     for cut in sorted(below, key=_narrowest):
         for record in delegation(cut, held):
-            if record.type == records.CNAME and record.owner in pointed:
+            if record in said or (record.type == records.CNAME and record.owner in pointed):
                 continue
             pointed.add(record.owner)
+            said.add(record)
             yield record
 
 
@@ -81,7 +95,8 @@ def delegation(cut: Delegated, addresses: Iterable[Address]) -> Iterator[Record]
     zone = cut.zone
     for server in cut.servers:
         yield records.ns(zone.name, server, zone.ttl)
-    yield from dict.fromkeys((*_addresses(zone, cut.servers, addresses), *cut.glue))
+    own = chain.from_iterable(_addresses(other, (own_server(other.name),), addresses) for other in cut.own)
+    yield from dict.fromkeys((*_addresses(zone, cut.servers, addresses), *cut.glue, *own))
     span = classless_span(zone.name)
     if span is not None:
         above = zone_at(4, span[0], 24)[0]

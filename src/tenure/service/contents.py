@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from tenure.model.addressing import Network, Range, Subnet
 from tenure.model.dnsdata import Record, Zone, ZoneRecord
 from tenure.naming import records
-from tenure.naming.authority import Delegated, member, servers_of
+from tenure.naming.authority import Delegated, glued, member, own_server, servers_of
 from tenure.naming.reverse import zone_span
 from tenure.naming.reverse_zones import ReverseZones
 from tenure.naming.templates import Stretch
@@ -87,7 +87,10 @@ class _Cuts:
     def __init__(self, snapshot: Snapshot, made: Mapping[str, Sequence[ZoneRecord]]) -> None:
         self._zones = {(zone.vrf, zone.name): zone for zone in snapshot.zones}
         self._vrfs = {vrf.id: vrf.name_servers for vrf in snapshot.vrfs}
-        self._made = made
+        self._addressed: dict[tuple[str, str], list[ZoneRecord]] = {}
+        for each in chain.from_iterable(made.values()):
+            if each.type in _ADDRESSES:
+                self._addressed.setdefault((each.zone, each.owner), []).append(each)
 
     def servers(self, zone: Zone) -> tuple[str, ...]:
         return servers_of(zone, self._vrfs[zone.vrf])
@@ -98,8 +101,7 @@ class _Cuts:
         for zone in self._zones.values():
             around = self._innermost(zone.vrf, zone.name.partition(".")[2])
             if around is not None and around.id in ids:
-                cut = Delegated(zone, self.servers(zone), tuple(self._glue(zone)))
-                found.setdefault(around.id, []).append(cut)
+                found.setdefault(around.id, []).append(self._cut(zone, around))
         return found
 
     def _innermost(self, vrf: str, name: str) -> Zone | None:
@@ -111,14 +113,19 @@ class _Cuts:
             name = name.partition(".")[2]
         return None
 
-    def _glue(self, cut: Zone) -> Iterator[Record]:
-        """The addresses that people gave to servers whose names lie below the cut."""
-        for server in self.servers(cut):
-            home = self._innermost(cut.vrf, server) if server.endswith("." + cut.name) else None
-            if home is not None:
-                for each in self._made.get(home.id, ()):
-                    if each.owner == server and each.type in _ADDRESSES:
-                        yield each.record(home)
+    def _cut(self, zone: Zone, around: Zone) -> Delegated:
+        """What the zone around one says of it: with the addresses that people gave to servers below the cut."""
+        servers = self.servers(zone)
+        homes = [(server, self._innermost(zone.vrf, server)) for server in servers]
+        inside = [(server, home) for server, home in homes if home is not None and glued(home.name, around.name)]
+        glue = [each.record(home) for server, home in inside for each in self._addressed.get((home.id, server), ())]
+        return Delegated(zone, servers, tuple(glue), tuple(self._own(zone, inside)))
+
+    def _own(self, zone: Zone, inside: Iterable[tuple[str, Zone]]) -> Iterator[Zone]:
+        """The other zones in which a server is this one, by its own name."""
+        for server, home in inside:
+            if home is not zone and server == own_server(home.name) and server in self.servers(home):
+                yield home
 
 
 class _Called(NamedTuple):

@@ -13,6 +13,7 @@ A claim or a lease never does any of that. (Which zones there are: `service.zoni
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -20,12 +21,13 @@ import msgspec
 from tenure.engine.draft import Draft
 from tenure.engine.names import template_of, zone_around
 from tenure.engine.pointing import wanted_by
+from tenure.engine.serving import served_by
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.addressing import Network, Range, Subnet
 from tenure.model.dnsdata import Zone, ZoneRecord
-from tenure.naming.authority import servers_of
+from tenure.naming.authority import glued, own_server
 from tenure.naming.reverse import classless_span, owner_number, zone_span
 from tenure.naming.templates import readings
 from tenure.net.addresses import number_of, parse_prefix
@@ -102,10 +104,12 @@ class _Shapes:
             if not zone.name_servers and not zone.catalog:
                 self._touch(zone)
                 self._around(zone)
+                self._glue(zone, (own_server(zone.name),))
 
     def zone_there(self, event: e.ZoneCreated | e.ZoneDeleted) -> None:
         """Names and pointers are in the innermost zone: one that came or went changes what the one around it holds."""
         self._around(event.zone)
+        self._glue(event.zone, (own_server(event.zone.name),))
 
     def zone(self, event: e.ZoneReshaped) -> None:
         """What a person says of a zone."""
@@ -114,7 +118,7 @@ class _Shapes:
             return
         if (old.ttl, old.name_servers) != (zone.ttl, zone.name_servers):
             self._around(zone)
-            self._glue(zone, self._state.made.get(zone.id, ()))
+            self._spoken_for(zone)
         if old.name_template != zone.name_template:
             for network in self._state.networks.values():
                 if (network.vrf, network.domain) == (zone.vrf, zone.name):
@@ -131,14 +135,15 @@ class _Shapes:
             self._touch(None if wider is None else self._state.zones[wider])
 
     def _glue(self, zone: Zone, owners: Iterable[str]) -> None:
-        """Addresses that people gave to a server of a zone, in it or below it, are said by the zone around it."""
-        of_vrf = self._state.vrfs[zone.vrf].name_servers
-        said: Zone | None = zone
-        while said is not None:
-            servers = servers_of(said, of_vrf)
-            if any(owner in servers and owner.endswith("." + said.name) for owner in owners):
-                self._around(said)
-            said = zone_around(self._state, said.vrf, said.name.partition(".")[2])
+        """Addresses that servers have in a zone are said by the zones that delegate what they serve."""
+        for served in chain.from_iterable(served_by(self._state, zone.vrf, owner) for owner in owners):
+            above = zone_around(self._state, served.vrf, served.name.partition(".")[2])
+            if above is not None and glued(zone.name, above.name):
+                self._touch(above)
+
+    def _spoken_for(self, zone: Zone) -> None:
+        """All that servers have in a zone: what people made, and this server's own addresses."""
+        self._glue(zone, (own_server(zone.name), *self._state.made.get(zone.id, ())))
 
     # Records that people made
 
@@ -219,7 +224,7 @@ class _Shapes:
                 self._touched.setdefault(zone.id, {}).update(changes)
             if "ttl" in changes:
                 self._around(zone)
-                self._glue(zone, self._state.made.get(zone.id, ()))
+                self._spoken_for(zone)
 
     def subnet(self, event: e.SubnetCreated | e.SubnetChanged | e.SubnetDeleted) -> None:
         """Where it lies, and how its addresses are called."""

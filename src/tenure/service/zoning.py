@@ -17,6 +17,7 @@ import msgspec
 from tenure.engine.cuts import unhidden, unshadowed
 from tenure.engine.draft import Draft
 from tenure.engine.pointing import LAST_CUT, is_classless, octet_zone, wanted_by, wanting
+from tenure.engine.serving import not_own
 from tenure.engine.space import Space
 from tenure.engine.state import State
 from tenure.errors import Conflict, InvalidValue
@@ -45,6 +46,7 @@ def follow(draft: Draft) -> None:
 
     Raises:
         InvalidValue: A network's domain is not the canonical name of a zone, or a template makes names too long.
+        InUse: Others are served by the name that this server has in a zone that goes.
         Conflict: A zone that is needed would hide what is said, or one that is there what a template computes.
 
     Cost: nothing for a draft without events about the inventory; else a look at the crossing subnets, and at the
@@ -171,6 +173,7 @@ def _settle(draft: Draft) -> None:
         zone = state.zone_named(vrf, name)
         if zone is not None and not _needed(state, zone):
             draft.record(e.ZoneDeleted(zone=zone))
+            not_own(state, zone)
     for network in _present(census.networks, state.networks):
         _want_domain(draft, network)
     for space in _present(census.spaces, state.subnets):

@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tenure.errors import StoreUnavailable
 from tenure.model.dnsdata import Record, Zone
-from tenure.naming.authority import Delegated, delegation, servers_of
+from tenure.naming.authority import Delegated, delegation, glued, own_server, servers_of
 from tenure.naming.rdata import text
 from tenure.naming.reverse import classless_span, zone_at
 from tenure.net.addresses import Address, parse_address
@@ -156,14 +156,15 @@ def _delegation(reads: Reads, backing: Backing, name: str, vrf: str | None) -> S
     seen = seen_zone(reads, name, vrf)
     zone = seen.value
     known = reads.vrf(zone.vrf).value
-    servers = servers_of(zone, () if known is None else known.name_servers)
-    cut = Delegated(zone, servers, tuple(_glue(reads, zone, servers)))
-    records = list(delegation(cut, _addresses(backing, zone.vrf)))
+    of_vrf = () if known is None else known.name_servers
     above = _around(reads, zone.vrf, zone.name.partition(".")[2])
+    parent = _parent(zone) if above is None else above.name
+    cut = _cut(reads, zone, of_vrf, parent)
+    records = list(delegation(cut, _addresses(backing, zone.vrf)))
     return Seen(
         DelegationOut(
             zone.name,
-            _parent(zone) if above is None else above.name,
+            parent,
             above is not None,
             list(map(line, records)),
             [
@@ -175,15 +176,21 @@ def _delegation(reads: Reads, backing: Backing, name: str, vrf: str | None) -> S
     )
 
 
-def _glue(reads: Reads, zone: Zone, servers: Iterable[str]) -> Iterator[Record]:
-    """The addresses that people gave to servers whose names lie below the cut."""
+def _cut(reads: Reads, zone: Zone, of_vrf: tuple[str, ...], parent: str) -> Delegated:
+    """What the zone above has to say: with the addresses that people gave to servers whose names lie below it."""
+    servers = servers_of(zone, of_vrf)
+    glue: list[Record] = []
+    own: list[Zone] = []
     for server in servers:
-        home = _around(reads, zone.vrf, server) if server.endswith("." + zone.name) else None
-        if home is None:
+        home = _around(reads, zone.vrf, server)
+        if home is None or not glued(home.name, parent):
             continue
+        if home.id != zone.id and server == own_server(home.name) and server in servers_of(home, of_vrf):
+            own.append(home)
         for type_ in ("A", "AAAA"):
             made = reads.records(limit=1000, zone=home.id, type_=type_, q=server).items
-            yield from (each.record(home) for each in made if each.owner == server)
+            glue += [each.record(home) for each in made if each.owner == server]
+    return Delegated(zone, servers, tuple(glue), tuple(own))
 
 
 def _around(reads: Reads, vrf: str, name: str) -> Zone | None:
