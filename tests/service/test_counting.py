@@ -26,7 +26,12 @@ class Noting:
     def do(self, use: u.Use) -> int:
         """Calls for what the use means for zones."""
         made, notes = self.world.plan(use), Notes(self.links)
-        return calls_of(lambda: (zoning.follow(made.draft), notes.note(made.events)))
+
+        def follow() -> None:
+            zoning.follow(made.draft)
+            notes.note(made.events)
+
+        return calls_of(follow)
 
     def claims(self) -> int:
         """Calls for one claim, once what its subnet has was looked up."""
