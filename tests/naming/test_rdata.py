@@ -47,12 +47,12 @@ MORE = (
         ("SSHFP", "2 1 123456789abcdef67890123456789abcdef67890", None, "0201123456789abcdef67890123456789abcdef67890"),
         ("SVCB", "0 foo.example.com.", "0 foo.example.com.", "0000" + wire("foo.example.com.").hex()),  # RFC 9460 D.1
         ("SVCB", "1 .", "1 .", "000100"),
-        ("SVCB", "16 foo port=53", '16 foo.example.com. port="53"',
+        ("SVCB", "16 foo port=53", '16 foo.example.com. port=53',
          "0010" + wire("foo.example.com.").hex() + "000300020035"),
         ("SVCB", "1 foo key667=hello", '1 foo.example.com. key667="hello"',
          "0001" + wire("foo.example.com.").hex() + "029b000568656c6c6f"),
         ("SVCB", "16 foo.example.org. alpn=h2,h3-19 mandatory=ipv4hint,alpn ipv4hint=192.0.2.1",
-         '16 foo.example.org. mandatory="alpn,ipv4hint" alpn="h2,h3-19" ipv4hint="192.0.2.1"',
+         '16 foo.example.org. mandatory=alpn,ipv4hint alpn="h2,h3-19" ipv4hint=192.0.2.1',
          "0010" + wire("foo.example.org.").hex() + "0000000400010004" + "00010009026832" + "0568332d3139"
          "00040004c0000201"),
         ("HTTPS", "1 . alpn=h2", '1 . alpn="h2"', "000100" + "00010003026832"),

@@ -11,6 +11,7 @@ from typing import Final
 from tenure.errors import InvalidValue
 from tenure.model.dnsdata import TYPES
 from tenure.model.policy import RecordType
+from tenure.naming import bindings
 from tenure.naming.hostnames import fqdn, from_wire, parse_hostname, parse_name, wire
 from tenure.naming.records import AAAA, CNAME, NS, PTR, A
 from tenure.net.addresses import address_of, parse_address
@@ -26,6 +27,7 @@ HTTPS: Final = TYPES["HTTPS"]
 
 _PLAIN: Final = re.compile(r'(?:[^"\\;()]|\\.|"(?:[^"\\]|\\.)*")*')
 _NUMBER: Final = re.compile(r"[0-9]{1,5}")
+_TAG: Final = re.compile(r"[0-9A-Za-z]{1,15}")  # NSD takes no more; other servers want them as RFC 8659 section 4.1
 _FINGERPRINTS: Final = {1: 20, 2: 32}  # octets of SHA-1 and SHA-256
 _NAME_AT: Final = {NS: 0, CNAME: 0, PTR: 0, MX: 2, SRV: 6, SVCB: 2, HTTPS: 2}
 _NOWHERE: Final = "."
@@ -45,7 +47,8 @@ def parse(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
     Raises:
         InvalidValue: It is no data of this type, or longer than 65,535 octets; pointer `/data`.
 
-    Source: RFC 1035 sections 3.3, 3.4 and 5.1; RFC 2782, 3596, 4255, 7505, 8659, 9460.
+    Source: RFC 1035 sections 3.3, 3.4 and 5.1; RFC 2782, 3596, 4255, 7505, 8659, 9460, 9461; and what BIND 9.18,
+    Knot 3.2, NSD 4.6 and PowerDNS 4.7 take.
     """
     if len(text) > LONGEST_TEXT or not text.replace("\t", " ").isprintable():
         raise _refusal(type_, text, f"is one line of at most {LONGEST_TEXT} printable characters")
@@ -153,7 +156,18 @@ def _binding(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
     priority, target, *parameters = (*text.split(None, 2), "", "")[:3] if text else ("", "", "")
     name = _NOWHERE if target == _NOWHERE else _any_name(target, origin)
     level = _number(type_, priority, "priority")
-    return _foreign(type_, " ".join([str(level), name, *parameters]).strip(), origin)
+    _, packed = _foreign(type_, " ".join([str(level), name, *parameters]).strip(), origin)
+    fault = bindings.fault(packed)
+    if fault is not None:
+        raise _refusal(type_, text, fault)
+    return bindings.spelling(packed), packed
+
+
+def _authority(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
+    flags, tag, *value = (*text.split(None, 2), "", "")[:3]
+    if not _TAG.fullmatch(tag):
+        raise _refusal(type_, text, "has a tag of 1 to 15 letters and digits")
+    return _foreign(type_, " ".join([flags, tag.lower(), *value]), origin)
 
 
 def _fingerprint(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
@@ -187,7 +201,8 @@ def _foreign_text(number: int, packed: bytes) -> str:
 
     type_ = dns.rdatatype.RdataType.make(number)
     try:
-        return dns.rdata.from_wire(dns.rdataclass.IN, type_, packed, 0, len(packed)).to_text()
+        read = dns.rdata.from_wire(dns.rdataclass.IN, type_, packed, 0, len(packed))
+        return bindings.spelling(packed) if number in (SVCB, HTTPS) else read.to_text()
     except (dns.exception.DNSException, ValueError):
         return f"\\# {len(packed)} {packed.hex()}".rstrip()
 
@@ -197,7 +212,7 @@ _Parser = Callable[[RecordType, str, str], tuple[str, bytes]]
 _PARSERS: Final[dict[RecordType, _Parser]] = {
     "A": _address,
     "AAAA": _address,
-    "CAA": _foreign,
+    "CAA": _authority,
     "CNAME": _target,
     "HTTPS": _binding,
     "MX": _exchange,
