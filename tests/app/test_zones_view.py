@@ -45,6 +45,7 @@ from tenure.store.interface import Named, Snapshot, Span, Store
 from tenure.store.sql import open_store
 from tenure.surfaces.dns.access import Access
 from tenure.surfaces.dns.answer import answer
+from tenure.surfaces.dns.followers import Followers
 from tenure.surfaces.dns.notify import Notifier
 from tenure.surfaces.dns.responder import Responder
 from tenure.surfaces.dns.server import DnsServer
@@ -87,7 +88,8 @@ class Shown:
         self.access = Access()
         self.responder = Responder(views, self.access, self.counters)
         self.notifier = Notifier(loop, views.zones, self.listening.sources, self.counters)
-        self.correspondents = Correspondents(directory, views, self.access, self.notifier)
+        followers = Followers(loop.time)
+        self.correspondents = Correspondents(directory, views, self.access, self.notifier, followers)
         self.views, server = views, DnsServer(loop, [], self.responder)
         self.view = ZonesView(store, self.listening, self.correspondents, server, lambda: None)
 

@@ -37,6 +37,21 @@ def test_processes_that_come_at_once_have_one_key(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_others_lose_their_rights_on_the_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    sealed = Sealer.open_or_make(tmp_path).seal(b"secret")
+    for before, after, logged in ((0o644, 0o600, 1), (0o400, 0o400, 1), (0o640, 0o600, 2)):
+        (tmp_path / SECRET_KEY).chmod(before)
+        assert Sealer.existing(tmp_path).open(sealed) == b"secret"
+        assert stat.S_IMODE((tmp_path / SECRET_KEY).stat().st_mode) == after
+        assert len(caplog.records) == logged
+
+
+def test_a_file_that_is_missing_is_not_made_for_what_is_sealed(tmp_path: Path) -> None:
+    with pytest.raises(NotPermitted, match="is missing: put the file back, or delete the TSIG keys"):
+        Sealer.existing(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_is_no_key_is_refused(tmp_path: Path) -> None:
     (tmp_path / SECRET_KEY).write_text("no key")
     with pytest.raises(NotPermitted, match="is no key"):

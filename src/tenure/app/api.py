@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -14,7 +15,7 @@ from tenure.app.listening import own_places, places
 from tenure.errors import StoreUnavailable
 from tenure.service.door import Door
 from tenure.service.feed import Committed, cursor
-from tenure.service.sealing import Sealer
+from tenure.service.sealing import seal_among
 from tenure.service.views import Subscriber
 from tenure.settings import Settings
 from tenure.store.interface import Store
@@ -88,12 +89,11 @@ async def main(child: Child) -> None:
     door = Door(child.ledger)
     store = open_store(child.settings.store, now)
     node = Node(door)
-    data = Path(child.settings.data)
     app = create_api(
         door,
         store,
         clock=now,
-        seal=lambda secret: Sealer.open_or_make(data).seal(secret),
+        seal=partial(seal_among, Path(child.settings.data), store),
         primaries=_primaries(child.settings, store),
         readiness=node.readiness,
         figures=node.figures,

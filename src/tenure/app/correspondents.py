@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from tenure.model.dnsdata import Secondary, TsigKey
 from tenure.naming.hostnames import wire
 from tenure.surfaces.dns import tsig
 from tenure.surfaces.dns.access import Access
+from tenure.surfaces.dns.followers import Followers
 from tenure.surfaces.dns.notify import Notifier
 from tenure.surfaces.dns.served import ServedZone
 from tenure.surfaces.dns.tsig import Key
@@ -35,11 +37,12 @@ class Correspondents:
         closed: Names of keys that cannot be opened here. Secondaries that have to sign with one get no zones.
     """
 
-    def __init__(self, directory: Path, views: Views, access: Access, notifier: Notifier) -> None:
+    def __init__(self, directory: Path, views: Views, access: Access, notifier: Notifier, followers: Followers) -> None:
         self._directory = directory
         self._views = views
         self._access = access
         self._notifier = notifier
+        self._followers = followers
         self.closed: dict[str, str] = {}
 
     def opened(self, sealed: Iterable[tuple[TsigKey, bytes]]) -> Opened:
@@ -63,16 +66,19 @@ class Correspondents:
         self._views.know(keys.keys)
         known = tuple(secondaries)
         self._access.admit(known)
+        self._followers.know(known)
         usable = ((each, None if each.key is None else found[each.key]) for each in known if each.key in (None, *found))
         self._notifier.know(usable)
 
     def tell(self, served: ServedZone) -> None:
         """A zone has another serial."""
         self._notifier.tell(served)
+        self._followers.tell(served)
 
     def forget(self, served: ServedZone) -> None:
         """A zone went, or is about to be put again."""
         self._notifier.forget(served)
+        self._followers.forget(served)
 
     def pause(self) -> None:
         """Tell nobody anything."""
@@ -82,8 +88,11 @@ class Correspondents:
         """Tell everybody of everything, unless nothing was paused."""
         if not self._notifier.on:
             self._notifier.start()
+            for served in chain.from_iterable(map(self._views.zones, self._views.tables)):
+                if not served.closed:
+                    self._followers.tell(served)
 
     def _opened(self, secret: bytes) -> bytes:
         from tenure.service.sealing import Sealer  # many sites have no key, and it takes its time to import
 
-        return Sealer.open_or_make(self._directory).open(secret)
+        return Sealer.existing(self._directory).open(secret)

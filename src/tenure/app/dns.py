@@ -3,10 +3,10 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
 
 from tenure.app.child import SWITCH, Child, now, report, run
 from tenure.app.correspondents import Correspondents
+from tenure.app.dns_notes import Known, sentences
 from tenure.app.listening import Listening
 from tenure.app.prepared import prepared
 from tenure.app.zones_view import ZonesView
@@ -16,6 +16,7 @@ from tenure.service.views import Subscriber
 from tenure.store.interface import Store
 from tenure.store.sql import open_store
 from tenure.surfaces.dns.access import Access
+from tenure.surfaces.dns.followers import Followers
 from tenure.surfaces.dns.limit import RateLimit
 from tenure.surfaces.dns.notify import Notifier
 from tenure.surfaces.dns.responder import Responder
@@ -39,7 +40,8 @@ async def main(child: Child) -> None:
         Listener(View(views), child.socket(f"udp{place}"), child.socket(f"tcp{place}"))
         for place in range(len(child.settings.dns))
     ]
-    responder = Responder(views, access, counters, archive_of(loop, store))
+    followers = Followers(loop.time)
+    responder = Responder(views, access, counters, archive_of(loop, store), followers=followers)
     server = DnsServer(loop, listeners, responder, limit=RateLimit())
     server.ready = False
     loop.set_exception_handler(server.bugs.handle)
@@ -47,17 +49,19 @@ async def main(child: Child) -> None:
     door = Door(child.ledger)
     listening = Listening(views, list(zip(child.settings.dns, (each.view for each in listeners), strict=True)))
     notifier = Notifier(loop, views.zones, listening.sources, counters)
-    correspondents = Correspondents(child.settings.directory, views, access, notifier)
+    correspondents = Correspondents(child.settings.directory, views, access, notifier, followers)
     view = ZonesView(store, listening, correspondents, server, child.ready)
     subscriber = Subscriber(child.views, "dns", view)
     server.current = subscriber.current
 
     def figures() -> dict[str, float]:
         gauges = {"dns_zones_closed": view.closed, "dns_notify_pending": notifier.pending}
+        gauges["dns_secondaries_behind"] = followers.behind().zones
         return {**gauges, **{f"dns_{what}_total": count for what, count in counters.items()}}
 
     def notes() -> tuple[str, ...]:
-        return tuple(_notes(view.unseen, correspondents.closed))
+        known = Known(view.unseen, correspondents.closed, followers.behind(), notifier.silent)
+        return tuple(sentences(known))
 
     try:
         await child.work(_follow(child, store, subscriber), report(door, "dns", figures, notes))
@@ -66,14 +70,6 @@ async def main(child: Child) -> None:
         await server.close()
         await door.close()
         store.close()
-
-
-def _notes(unseen: list[str], closed: Iterable[str]) -> Iterator[str]:
-    """What keeps nobody from asking for other zones."""
-    if unseen:
-        yield f"DNS zones of these address spaces are served by no listener, and to no key: {', '.join(unseen)}"
-    if closed:
-        yield f"TSIG keys that cannot be opened with this node's secret-key: {', '.join(sorted(closed))}"
 
 
 def archive_of(loop: asyncio.AbstractEventLoop, store: Store, page: int = _PAGE) -> Archive:

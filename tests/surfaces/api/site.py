@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import httpx
 
 from tenure.model.answers import Failure, Made, Reply
 from tenure.model.uses import CreateToken, Submission
-from tenure.service.sealing import Sealer
+from tenure.service.sealing import seal_among
 from tenure.service.witness import Witness
 from tenure.service.writer import Writer
 from tenure.settings import Endpoint
@@ -53,13 +54,13 @@ class Site:
         self.runner.get_loop()
         for name, role, secret in (("admin", "admin", SECRET), ("eyes", "viewer", VIEWER)):
             self.submit(CreateToken(name=name, role=role, digest=hashlib.sha256(secret.encode()).digest()))  # type: ignore[arg-type]
-        self.sealer = Sealer.open_or_make(directory)
+        self.directory = directory
         self.primaries = [Endpoint("192.0.2.53", 53), Endpoint("2001:db8::53", 53)]
         self.app = create_api(
             self.doors,
             self.store,
             clock=self.clock.now,
-            seal=self.sealer.seal,
+            seal=partial(seal_among, directory, self.store),
             primaries=lambda vrf: self.primaries,
         )
         self.client = self.client_with(SECRET)

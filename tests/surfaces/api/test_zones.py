@@ -5,7 +5,9 @@ from typing import Any
 
 import dns.zone
 import pytest
+from cryptography.fernet import Fernet
 
+from tenure.service.sealing import SECRET_KEY, Sealer
 from tests.surfaces.api.site import Site, problem
 
 ZONE = "/v1/zones/prod.example."
@@ -177,8 +179,29 @@ def test_a_key_shows_its_secret_once(site: Site) -> None:
     assert site.get("/v1/tsig-keys")["items"] == [made]
     sealed = site.store.reads.sealed(made["id"])
     assert sealed is not None
-    assert site.sealer.open(sealed) == b64decode(secret)
+    assert Sealer.existing(site.directory).open(sealed) == b64decode(secret)
     assert secret not in site.ask("GET", "/v1/events").text
+
+
+def test_a_key_is_made_only_with_the_file_that_opens_the_others(site: Site) -> None:
+    site.post("/v1/tsig-keys", {"name": "one"})
+    file = site.directory / SECRET_KEY
+    kept = file.read_bytes()
+    file.unlink()
+    refused = site.ask("POST", "/v1/tsig-keys", {"name": "two"})
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_permitted")
+    assert "is missing: put the file back" in refused.json()["detail"]
+    assert not file.exists()
+    file.write_bytes(Fernet.generate_key())
+    refused = site.ask("POST", "/v1/tsig-keys", {"name": "two"})
+    assert "put back the file of the node that made one., or delete one." in refused.json()["detail"]
+    file.write_bytes(kept)
+    site.post("/v1/tsig-keys", {"name": "two"})
+    file.unlink()
+    for name in ("one", "two"):
+        assert site.ask("DELETE", f"/v1/tsig-keys/{name}").status_code == 204
+    site.post("/v1/tsig-keys", {"name": "two"})
+    assert file.exists()
 
 
 def test_a_key_has_the_secret_that_the_other_side_has(site: Site) -> None:

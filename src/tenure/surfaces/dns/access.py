@@ -11,8 +11,9 @@ Prefix = IPv4Network | IPv6Network
 
 
 class _Admitted(NamedTuple):
-    """From where a secondary may come, and the id of the key that it must sign with, if any."""
+    """A secondary's id, from where it may come, and the id of the key that it must sign with, if any."""
 
+    id: str
     prefixes: tuple[Prefix, ...]
     key: str | None
 
@@ -32,7 +33,7 @@ class Access:
         """Let these in, and those of before no longer."""
         self._admitted = {}
         for each in secondaries:
-            admitted = _Admitted(tuple(map(ip_network, each.transfer_from or (each.address,))), each.key)
+            admitted = _Admitted(each.id, tuple(map(ip_network, each.transfer_from or (each.address,))), each.key)
             self._admitted.setdefault(each.vrf, []).append(admitted)
 
     def permits(self, vrf: str, peer: str, key: str | None) -> bool:
@@ -45,10 +46,15 @@ class Access:
 
         Cost: linear in the vrf's secondaries.
         """
+        return _within(address_of(peer), self._anybody) or bool(self.secondaries(vrf, peer, key))
+
+    def secondaries(self, vrf: str, peer: str, key: str | None) -> list[str]:
+        """Ids of the secondaries of a vrf that a peer may be; those that sign with its key if there are any."""
         address = address_of(peer)
-        if _within(address, self._anybody):
-            return True
-        return any(each.key in (None, key) and _within(address, each.prefixes) for each in self._admitted.get(vrf, ()))
+        found = [each for each in self._admitted.get(vrf, ()) if each.key in (None, key)]
+        here = [each for each in found if _within(address, each.prefixes)]
+        signed = [each.id for each in here if each.key is not None]
+        return signed or [each.id for each in here]
 
 
 def address_of(peer: str) -> Address:

@@ -26,6 +26,8 @@ IN_FLIGHT: Final = 64
 """How many zones a secondary is told of before it has answered; one while it is away."""
 PATIENCE: Final = 1.0
 """Seconds after which what is not answered counts as lost."""
+UNANSWERED: Final = 60.0
+"""Seconds after which a secondary that has not answered at all is one to be told of."""
 SPEECHLESS: Final = 8
 """How many zones are unanswered, one after another, when a secondary is taken to be away."""
 SELDOMEST: Final = 300.0
@@ -106,6 +108,7 @@ class Peer:
         self._unheard: set[bytes] = set()  # zones lost since it was heard
         self._away = 0
         self._sent = self._resume = -inf
+        self._silent: float | None = inf  # since when it has not answered at all; None once it has
         self._timer: asyncio.Handle | None = None
         self._due = inf  # what the timer waits for: an event loop's handle need not say it
 
@@ -137,6 +140,11 @@ class Peer:
         if zone in self._aloft:
             number = self._aloft[zone]
             self._pass(number, self._land(number))
+
+    @property
+    def silent(self) -> bool:
+        """Whether it has been told for `UNANSWERED` seconds, and has never answered."""
+        return self._silent is not None and self._silent + UNANSWERED <= self._loop.time()
 
     def stop(self) -> None:
         """Tell it nothing more."""
@@ -177,6 +185,7 @@ class Peer:
         return True
 
     def _live(self) -> None:
+        self._silent = None
         self._unheard.clear()
         if self._away:
             self._revive()
@@ -231,6 +240,7 @@ class Peer:
         self._flights[number] = _Flight(zone, soa, mac, now)
         self._aloft[zone] = number
         self._sent = now
+        self._silent = None if self._silent is None else min(self._silent, now)
         self._counters["notify_sent" if self._send_octets(message) else "notify_unsent"] += 1
 
     def _land(self, number: int) -> _Flight:
@@ -359,6 +369,11 @@ class Notifier:
     def pending(self) -> int:
         """How many zones were not answered for, over all secondaries."""
         return sum(peer.pending for peer in self._peers.values())
+
+    @property
+    def silent(self) -> list[str]:
+        """Names of the secondaries that have not answered at all, though there was time."""
+        return sorted(known.secondary.name for known, peer in self._peers.items() if peer.silent)
 
     def know(self, secondaries: Iterable[tuple[Secondary, Key | None]]) -> None:
         """Tell these, and those of before no longer; who is new, or told in another way, is told of every zone."""

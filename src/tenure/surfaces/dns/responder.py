@@ -8,6 +8,7 @@ from typing import Final
 from tenure.surfaces.dns import transfer, tsig, wire
 from tenure.surfaces.dns.access import Access
 from tenure.surfaces.dns.answer import answer
+from tenure.surfaces.dns.followers import Asker, Followers
 from tenure.surfaces.dns.table import ZoneTable
 from tenure.surfaces.dns.transfer import Archive, Page, Wanted
 from tenure.surfaces.dns.tsig import Clock, Key, Refusal, Signature, Signer
@@ -34,6 +35,7 @@ class Responder:
             were asked for, what was given (`axfr`, `ixfr`, `soa_alone`), `strangers` (who may not have them), `signed`,
             and `badsig`, `badkey`, `badtime`, `badtrunc`.
         archive: A zone's older steps.
+        followers: Told of what secondaries ask for and are given.
         clock: For signatures.
     """
 
@@ -44,11 +46,14 @@ class Responder:
         counters: Counter[str],
         archive: Archive | None = None,
         clock: Clock = time.time,
+        *,
+        followers: Followers | None = None,
     ) -> None:
         self.counters = counters
         self._views = views
         self._access = access
         self._archive = archive
+        self._followers = followers
         self._clock = clock
 
     def datagram(self, query: bytes, peer: str, view: View) -> bytes | None:
@@ -96,14 +101,20 @@ class Responder:
         if transfer.maybe(query) and (wanted := transfer.asked(query)) is not None:
             room = _room(wanted.question.edns) - reserve
             permitted = self._permits(wanted, peer, vrf, key)
-            return transfer.datagram(query, wanted, table, permitted=permitted, room=room, given=self.counters)
+            given = transfer.datagram(query, wanted, table, permitted=permitted, room=room, given=self.counters)
+            asker = self._asker(wanted, peer, vrf, table, key) if permitted else None
+            for _ in () if asker is None else asker.noted((given,)):
+                pass
+            return given
         return answer(query, table, False, reserve)
 
     def _stream(self, query: bytes, peer: str, vrf: str, table: ZoneTable, key: Key | None = None) -> Messages:
         if transfer.maybe(query) and (wanted := transfer.asked(query)) is not None:
             permitted = self._permits(wanted, peer, vrf, key)
             archive, given = self._archive, self.counters
-            return transfer.transfer(query, wanted, table, permitted=permitted, archive=archive, given=given)
+            messages = transfer.transfer(query, wanted, table, permitted=permitted, archive=archive, given=given)
+            asker = self._asker(wanted, peer, vrf, table, key) if permitted else None
+            return messages if asker is None else asker.noted(messages)
         return _only(self._counted(answer(query, table, True, 0 if key is None else key.room)))
 
     def _permits(self, wanted: Wanted, peer: str, vrf: str, key: Key | None) -> bool:
@@ -111,6 +122,14 @@ class Responder:
         permitted = self._access.permits(vrf, peer, None if key is None else key.id)
         self.counters["strangers"] += not permitted
         return permitted
+
+    def _asker(self, wanted: Wanted, peer: str, vrf: str, table: ZoneTable, key: Key | None) -> Asker | None:
+        """Who asks, if it is a secondary, and for a zone that it can have."""
+        served = table.zones.get(wanted.question.name)
+        if self._followers is None or served is None or served.closed:
+            return None
+        secondaries = self._access.secondaries(vrf, peer, None if key is None else key.id)
+        return self._followers.asker(secondaries, peer, served, wanted) if secondaries else None
 
     def _verified(self, signature: Signature) -> Key | Refusal:
         self.counters["signed"] += 1
