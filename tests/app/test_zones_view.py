@@ -11,6 +11,7 @@ from typing import Any
 
 import dns.message
 import dns.rcode
+import msgspec
 import pytest
 
 from tenure.app.child import now
@@ -21,7 +22,7 @@ from tenure.app.seed import seed
 from tenure.app.zones_view import ZonesView
 from tenure.errors import StoreUnavailable
 from tenure.model.answers import Failure, Holding
-from tenure.model.dnsdata import Record
+from tenure.model.dnsdata import Record, ZoneChange, ZoneRecord
 from tenure.model.holding import ClaimRequest
 from tenure.model.uses import (
     ChangeNetwork,
@@ -167,7 +168,8 @@ class Slow:
 
     Attributes:
         go: Snapshots wait for it.
-        away: How many snapshots are refused first.
+        away: How many snapshots are refused first, and `broken`: how many then meet a bug.
+        strays: Records that are said to be in zones besides.
         spans: What was asked of `named`, snapshot by snapshot.
     """
 
@@ -175,7 +177,8 @@ class Slow:
         self._store = store
         self.go = threading.Event()
         self.go.set()
-        self.away = 0
+        self.away = self.broken = 0
+        self.strays: list[ZoneRecord] = []
         self.spans: list[list[Span] | None] = []
 
     def __getattr__(self, name: str) -> Any:
@@ -187,14 +190,18 @@ class Slow:
         if self.away:
             self.away -= 1
             raise StoreUnavailable("The database went away.")
+        if self.broken:
+            self.broken -= 1
+            raise ZeroDivisionError
         with self._store.snapshot() as snapshot:
-            yield _Watched(snapshot, self.spans)
+            yield _Watched(snapshot, self.spans, self.strays)
 
 
 class _Watched:
-    def __init__(self, snapshot: Snapshot, spans: list[list[Span] | None]) -> None:
+    def __init__(self, snapshot: Snapshot, spans: list[list[Span] | None], strays: list[ZoneRecord]) -> None:
         self._snapshot = snapshot
         self._spans = spans
+        self.records = (*snapshot.records, *strays)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._snapshot, name)
@@ -317,6 +324,83 @@ def test_a_zone_that_goes_while_it_is_read_is_gone(tmp_path: Path) -> None:
         await it.follow()
         assert it.rcode("x.new.example.") == "REFUSED"
         it.slow.go.set()
+
+    followed(test, tmp_path)
+
+
+def test_a_change_that_meets_a_bug_is_read_instead(tmp_path: Path) -> None:
+    async def test(it: Followed) -> None:
+        await it.claim("prod", "vm-1")
+        (committed,) = it.site.told
+        it.slow.go.clear()
+        it.site.told[:] = [astray(committed, "prod.example.")]
+        await it.follow()
+        assert it.rcode("vm-0.prod.example.") == it.rcode("vm-1.prod.example.") == "SERVFAIL"
+        assert it.rcode("vm-0.lab.example.") == "NOERROR"
+        it.slow.go.set()
+        await it.view.whole()
+        assert it.rcode("vm-0.prod.example.") == it.rcode("vm-1.prod.example.") == "NOERROR"
+        assert it.shown.counters["bugs"] == 1
+
+    followed(test, tmp_path)
+
+
+def astray(committed: Committed, zone: str) -> Committed:
+    """The same, as if it had put a record into a zone in which it cannot be."""
+    (of,) = (each for each in committed.zone_changes if any(record.owner.endswith(zone) for record in each.added))
+    stray = Record("x.elsewhere.", 1, 300, bytes(4))
+    changes = [
+        ZoneChange(each.zone, each.serial, each.sequence, each.removed, (*each.added, stray)) if each is of else each
+        for each in committed.zone_changes
+    ]
+    return msgspec.structs.replace(committed, zone_changes=changes)
+
+
+def test_a_zone_that_meets_a_bug_is_closed_and_the_others_are_served(tmp_path: Path) -> None:
+    async def test(it: Followed) -> None:
+        (zone,) = (served.zone for served in it.shown.table.zones.values() if served.zone.name == "prod.example.")
+        it.slow.strays.append(
+            ZoneRecord(id="x", zone=zone.id, owner="x.elsewhere.", type="A", data="192.0.2.1", rdata=bytes(4))
+        )
+        await it.ask(ChangeNetwork(network="prod", changes={"ttl": 77}))
+        for step in (it.follow, it.view.load):
+            await step()
+            await it.view.whole()
+            assert it.rcode("vm-0.prod.example.") == it.rcode("prod.example.", "SOA") == "SERVFAIL"
+            assert it.rcode("vm-0.lab.example.") == it.rcode("1.0.4.10.in-addr.arpa.", "PTR") == "NOERROR"
+        assert it.shown.counters["bugs"] == 2
+        await it.claim("prod", "vm-1")
+        await it.follow()
+        assert it.rcode("vm-1.prod.example.") == "SERVFAIL"
+        it.slow.strays.clear()
+        await it.ask(ChangeNetwork(network="prod", changes={"ttl": 78}))
+        await it.follow()
+        await it.view.whole()
+        assert it.rcode("vm-1.prod.example.") == "NOERROR"
+
+    followed(test, tmp_path)
+
+
+def test_a_reading_that_meets_a_bug_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tenure.app.zones_view._AFTER_A_BUG", 0.2)
+
+    async def test(it: Followed) -> None:
+        it.slow.broken = 2
+        await it.ask(ChangeNetwork(network="prod", changes={"ttl": 77}))
+        await it.follow()
+        await it.claim("prod", "vm-1")
+        await it.follow()
+        assert it.rcode("vm-0.prod.example.") == "SERVFAIL"
+        assert it.rcode("vm-0.lab.example.") == "NOERROR"
+        await it.view.whole()
+        assert it.shown.counters["bugs"] == 2
+        assert it.rcode("vm-1.prod.example.") == "NOERROR"
+        monkeypatch.setattr("tenure.app.zones_view._AFTER_A_BUG", 3600)
+        it.slow.broken = 1
+        await it.ask(ChangeNetwork(network="prod", changes={"ttl": 78}))
+        await it.follow()
+        await it.view.load()
+        assert it.rcode("vm-0.prod.example.") == "NOERROR"
 
     followed(test, tmp_path)
 

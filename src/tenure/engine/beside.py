@@ -11,11 +11,10 @@ from tenure.engine.state import State
 from tenure.errors import Conflict
 from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
 from tenure.naming import rdata
-from tenure.naming.records import AAAA, A
+from tenure.naming.records import AAAA, LONGEST_CHAIN, A
 from tenure.naming.reverse import classless_span, parse_pointer
 
 MOST_AT_OWNER: Final = 1000
-LONGEST_CHAIN: Final = 16
 _ADDRESS_TYPES: Final = ("A", "AAAA")
 _SERVERS: Final = ("MX", "NS", "SRV")
 

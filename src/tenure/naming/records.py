@@ -26,6 +26,9 @@ DEFAULT_REFRESH: Final = 3600
 DEFAULT_RETRY: Final = 600
 DEFAULT_EXPIRE: Final = 14 * 86400  # with every Tenure process stopped, the secondaries go on answering
 
+LONGEST_CHAIN: Final = 8
+"""CNAMEs that may lead from one to the next, and that are followed for one question."""
+
 Change = tuple[Literal["add", "remove"], Record]
 """One assertion of a record made, or taken back."""
 

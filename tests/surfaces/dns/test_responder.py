@@ -194,12 +194,44 @@ def test_a_malformed_signature_is_a_malformed_message(site: Site) -> None:
     assert signature is not None
     twice = signature.stamp.put(octets, signature.mac)
     cut = octets[:-1]
-    for each in (cut, octets + b"x", octets[:10] + b"\0\2" + octets[12:], twice):
+    at = octets.rindex(tsig.KIND) + 2
+    of_class, with_ttl = octets[:at] + b"\0\1" + octets[at + 2 :], octets[: at + 5] + b"\1" + octets[at + 6 :]
+    for each in (cut, octets + b"x", octets[:10] + b"\0\2" + octets[12:], twice, of_class, with_ttl):
         given = site.ask(each)
         assert given is not None and given[3] & 15 == dns.rcode.FORMERR
     response = octets[:2] + b"\x81" + octets[3:]
     assert site.ask(response[:-1]) is None
     assert site.ask(response) is None
+
+
+def test_a_signed_message_that_comes_again_is_answered_again_and_changes_nothing(site: Site) -> None:
+    """Nothing is asked for here that does something; who replays a query learns what it learnt before."""
+    query = dns.message.make_query(FORWARD.name, "SOA")
+    query.use_tsig(theirs("ns2."))
+    octets = query.to_wire()
+    before = site.views.tables["default"].served(FORWARD.id).serial
+    for _ in range(3):
+        given = site.ask(octets, "203.0.113.1")
+        assert given is not None
+        dns.message.from_wire(given, keyring=theirs("ns2."), request_mac=query.mac or b"")
+    transfer = dns.message.make_query(FORWARD.name, "AXFR")
+    transfer.use_tsig(theirs("ns2."))
+    elsewhere = list(site.responder.stream(transfer.to_wire(), "203.0.113.1", site.view))
+    assert [dns.message.from_wire(each, keyring=False).rcode() for each in elsewhere] == [dns.rcode.REFUSED]  # type: ignore[arg-type]
+    assert site.views.tables["default"].served(FORWARD.id).serial == before
+
+
+def test_pointers_that_lead_nowhere_are_malformed(site: Site) -> None:
+    """In the question, in the name of another record, in that of a signature: none is followed round and round."""
+    head, tail = b"\x12\x34\1\0\0\1\0\0\0\0\0", b"\0\1\0\1"
+    loops = [b"\xc0\x0c", b"\1a\xc0\x0c", b"\xc0\x0e\xc0\x0c", b"\xc0\x00", b"\xff\xff", b"\x40a\0"]
+    for loop in loops:
+        given = site.ask(head + b"\0" + loop + tail)
+        assert given is not None and given[3] & 15 == dns.rcode.FORMERR
+    question, signature = b"\4prod\7example\0" + tail, tsig.KIND + b"\0\xff" + bytes(4) + b"\0\0"
+    for loop in (b"\xc0\x22", b"\1a\xc0\x22", b"\xc0\x24\xc0\x22"):
+        given = site.ask(head + b"\1" + question + loop + signature)
+        assert given is not None and given[3] & 15 == dns.rcode.FORMERR
 
 
 def test_a_key_that_is_known_no_longer_is_none(site: Site) -> None:

@@ -17,8 +17,8 @@ import uvloop
 
 from tenure.model.dnsdata import Record, ZoneChange
 from tenure.naming.hostnames import wire
-from tenure.surfaces.dns.answer import answer
 from tenure.surfaces.dns.access import Access
+from tenure.surfaces.dns.answer import answer
 from tenure.surfaces.dns.limit import RateLimit
 from tenure.surfaces.dns.responder import Responder
 from tenure.surfaces.dns.server import DRAINED, DnsServer, Listener
@@ -360,6 +360,52 @@ def test_limits_spare_loopback_and_send_others_to_tcp() -> None:
         assert all(site.server._answer_datagram(query, "127.0.0.1", site.view) == whole for _ in range(6))
 
     serving(body, rate=(0.001, 2))
+
+
+def test_a_flood_from_many_addresses_of_a_prefix_leaves_the_others_alone() -> None:
+    async def body(site: Site) -> None:
+        query = dns.message.make_query(HOST.owner, "A").to_wire()
+        whole = answer(query, site.table, False)
+        flood = [site.server._answer_datagram(query, f"192.0.2.{at % 256}", site.view) for at in range(1000)]
+        assert flood.count(whole) == 100
+        cut = [each for each in flood if each is not None and each != whole]
+        assert len(cut) == 450
+        assert all(len(each) <= len(query) for each in cut)
+        assert site.server._answer_datagram(query, "192.0.3.1", site.view) == whole
+        assert site.counters["limited"] == 900
+
+    serving(body, rate=(0.001, 100))
+
+
+def test_a_bug_costs_the_query_that_meets_it(caplog: pytest.LogCaptureFixture) -> None:
+    async def body(site: Site) -> None:
+        site.table.served(FORWARD.id).nodes = None  # type: ignore[assignment]
+        for _ in range(3):
+            for way in ((), ("+tcp",)):
+                assert "status: SERVFAIL" in "\n".join(await site.dig(*way, HOST.owner, "A"))
+                assert await site.dig("+short", *way, "-x", "192.0.2.17") == [HOST.owner]
+        assert site.counters["bugs"] == 6
+        assert site.server._answer_datagram(b"\0\0\x80" + bytes(9), "127.0.0.1", site.view) is None
+
+    serving(body)
+    assert caplog.text.count("a bug ended") == 4, "once a place, a way and a server"
+
+
+def test_a_bug_in_an_answer_over_tcp_cuts_that_connection() -> None:
+    async def body(site: Site) -> None:
+        site.table.load(FORWARD, HOSTS)
+        site.table.served(FORWARD.id).nodes[b"\1x"] = 1  # type: ignore[assignment]
+        reader, writer = await site.connect()
+        other, asking = await site.connect()
+        writer.write(framed(dns.message.make_query(FORWARD.name, "AXFR").to_wire()))
+        with pytest.raises(CLOSED):
+            while True:
+                await read_message(reader)
+        asking.write(framed(dns.message.make_query(POINTER.owner, "PTR").to_wire()))
+        assert dns.message.from_wire(await read_message(other)).rcode() == dns.rcode.NOERROR
+        assert site.counters["bugs"] == 1
+
+    serving(body)
 
 
 def test_transfers_are_for_those_who_may_and_strangers_are_counted() -> None:

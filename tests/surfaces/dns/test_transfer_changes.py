@@ -55,11 +55,11 @@ def told(table: ZoneTable, serial: int, zone: str = FORWARD.name, **more: Any) -
     return transfer.transfer(query, wanted, table, permitted=True, **more)
 
 
-def datagram(table: ZoneTable, serial: int, *, permitted: bool = True) -> bytes:
+def datagram(table: ZoneTable, serial: int, *, permitted: bool = True, room: int = 512) -> bytes:
     query = asking(FORWARD.name, serial)
     wanted = transfer.asked(query)
     assert wanted is not None
-    return transfer.datagram(query, wanted, table, permitted=permitted, room=512)
+    return transfer.datagram(query, wanted, table, permitted=permitted, room=room)
 
 
 def rows(messages: list[bytes]) -> list[str]:
@@ -260,6 +260,15 @@ def test_over_udp_what_fits_or_the_soa_alone(table: ZoneTable) -> None:
     assert 1 < len(fitting) < len(sizes)
     refused = dns.message.from_wire(datagram(table, 1006, permitted=False))
     assert refused.rcode() == dns.rcode.REFUSED and not refused.answer
+
+
+@pytest.mark.parametrize("serial", [7, 1007])
+def test_over_udp_a_soa_that_does_not_fit_is_asked_for_over_tcp(table: ZoneTable, serial: int) -> None:
+    alone = len(datagram(table, serial))
+    assert dns.message.from_wire(datagram(table, serial, room=alone)).answer
+    given = dns.message.from_wire(datagram(table, serial, room=alone - 1))
+    assert given.flags & dns.flags.TC and not given.answer
+    assert given.rcode() == dns.rcode.NOERROR
 
 
 def test_a_step_that_changes_nothing_that_is_seen_is_a_step() -> None:

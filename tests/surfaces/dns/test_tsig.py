@@ -88,6 +88,18 @@ def test_the_keys_name_may_be_a_pointer() -> None:
             tsig.found(octets[:at] + pointer + octets[at + 2 :])
 
 
+@pytest.mark.parametrize("class_", [0, 1, 3, 254, 65535])
+def test_a_signature_of_another_class_is_not_taken_for_none(class_: int) -> None:
+    """Nor is one with a TTL (RFC 8945 section 4.2)."""
+    _, octets = signed_query(theirs())
+    at = octets.rindex(b"\x00\xfa\x00\xff")
+    for wrong in (class_.to_bytes(2) + bytes(4), b"\x00\xff" + (class_ + 1).to_bytes(4)):
+        broken = octets[: at + 2] + wrong + octets[at + 8 :]
+        assert tsig.maybe(broken)
+        with pytest.raises(WireError):
+            tsig.found(broken)
+
+
 def refused(algorithm: dns.tsig.Key, *, now: float = NOW, cut: int = 0) -> tuple[bytes, bytes, Refusal]:
     """The code of a query that is refused, the answer to it, and why."""
     query, octets = signed_query(algorithm)

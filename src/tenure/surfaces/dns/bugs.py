@@ -3,11 +3,9 @@
 import asyncio
 import logging
 from collections import Counter
-from typing import Any, Final
+from typing import Any
 
 log = logging.getLogger(__name__)
-
-_COUNTED: Final = "bugs"
 
 
 class Bugs:
@@ -27,7 +25,7 @@ class Bugs:
         Args:
             what: What it was met in, and ended.
         """
-        self._counters[_COUNTED] += 1
+        self._counters["bugs"] += 1
         place = (what, *_raised(error))
         if place not in self._logged:
             self._logged.add(place)

@@ -1,6 +1,6 @@
 """From a question to the records that answer it, where more than one look is needed.
 
-CNAMEs are followed as far as this view's zones go, wildcards stand for what does not exist,
+CNAMEs are followed as far as this view's zones go, and `LONGEST_CHAIN` does, wildcards stand for what does not exist,
 and what lies beneath a cut is left to whom it was given (RFC 1034 section 4.3.2, RFC 4592, RFC 6604).
 """
 
@@ -8,14 +8,12 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tenure.naming.records import LONGEST_CHAIN
 from tenure.surfaces.dns import wire
 from tenure.surfaces.dns.nodes import AAAA, CNAME, FIXED, NS, A, Node, listed
 from tenure.surfaces.dns.paths import path_of
 from tenure.surfaces.dns.served import ServedZone
 from tenure.surfaces.dns.table import ZoneTable
-
-STEPS: Final = 8
-"""CNAMEs that are followed for one question."""
 
 ANY: Final = b"\x00\xff"
 DS: Final = b"\x00\x2b"
@@ -78,7 +76,7 @@ def resolve(table: ZoneTable, name: bytes, kind: bytes, end: int) -> Reply:
     search = _Search(table, kind, end)
     asked: _Asked | None = _Asked(name, wire.HEADER)
     seen: set[bytes] = set()
-    while asked is not None and asked.name not in seen and len(seen) <= STEPS:
+    while asked is not None and asked.name not in seen and len(seen) <= LONGEST_CHAIN:
         seen.add(asked.name)
         asked = search.look(asked)
     return search.reply
