@@ -27,6 +27,7 @@ class _Plain:
         self.subnets = {subnet.id: subnet for subnet in self.reads.subnets(limit=1000).items}
         self.networks: dict[str, Network] = {each.id: each for each in self.reads.networks(limit=1000).items}
         self.said: dict[str, set[Record]] = {zone.id: set() for zone in self.zones.values()}
+        self.made: dict[str, set[Record]] = {zone.id: set() for zone in self.zones.values()}
         self.named: set[tuple[int, int]] = set()
 
     def pointing(self, version: int, number: int) -> Zone | None:
@@ -60,6 +61,7 @@ class _Plain:
         """What people made, and the members of the catalog."""
         by_id = {zone.id: zone for zone in self.zones.values()}
         for made in self.reads.records(limit=1000).items:
+            self.made[made.zone].add(made.record(by_id[made.zone]))
             self.said[made.zone].add(made.record(by_id[made.zone]))
         catalog = self.zones.get(CATALOG)
         if catalog is not None:
@@ -102,13 +104,25 @@ class _Plain:
         for zone in self.zones.values():
             around = [other for other in self.zones.values() if zone.name.endswith("." + other.name)]
             if around:
-                servers, glue = self._servers(zone), set[Record]()
-                for said in self.said.values():
-                    glue.update(r for r in said if r.owner in servers and r.owner.endswith("." + zone.name))
-                made = tuple(record for record in glue if record.type in (records.A, records.AAAA))
-                cuts.setdefault(max(around, key=lambda z: len(z.name)).id, []).append(Cut(zone, servers, made))
+                above = max(around, key=lambda z: len(z.name))
+                cuts.setdefault(above.id, []).append(self._cut(zone, above))
         for zone in self.zones.values():
             self.said[zone.id].update(authority(zone, self._servers(zone), cuts.get(zone.id, ()), HERE))
+
+    def _cut(self, zone: Zone, above: Zone) -> Cut:
+        """Servers below the zone above, but not in it, have their addresses from it too."""
+        glue: set[Record] = set()
+        own: list[Zone] = []
+        for home in self.zones.values():
+            inner = {name for name in self._servers(zone) if self._home(name) is home}
+            if home.name.endswith("." + above.name):
+                glue.update(r for r in self.made[home.id] if r.owner in inner and r.type in (records.A, records.AAAA))
+                own += [home] if home is not zone and {f"ns.{home.name}"} & inner & {*self._servers(home)} else []
+        return Cut(zone, self._servers(zone), tuple(glue), tuple(own))
+
+    def _home(self, name: str) -> Zone | None:
+        around = [zone for zone in self.zones.values() if ("." + name).endswith("." + zone.name)]
+        return max(around, key=lambda zone: len(zone.name), default=None)
 
     def _servers(self, zone: Zone) -> tuple[str, ...]:
         return servers_of(zone, self.vrf.name_servers)

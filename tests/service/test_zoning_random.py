@@ -17,7 +17,9 @@ from tests.service.zoning_oracle import ZonedWorld, cuts, described, is_classles
 STEPS = 120
 MODES = ("auto", "auto", "plain", "rfc2317", "off")
 TEMPLATES = (None, None, "ip-{ip-dashed}", "{ip-hex}.dyn")
-SERVERS = ((), ("ns1.prod.example.",), ("ns1.lab.prod.example.", "ns.else.example."))
+SERVERS = (
+    (), ("ns1.prod.example.",), ("ns1.lab.prod.example.", "ns.else.example."), ("ns.lab.prod.example.", "ns.example."),
+)  # fmt: skip
 ROOTS = ("10.0.0.0/8", "192.0.2.0/24", "192.0.2.0/24", "2001:db8::/32", "2001:db8::/108")
 
 

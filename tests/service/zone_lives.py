@@ -30,6 +30,9 @@ NESTED: Final = (
 )  # fmt: skip
 OWNERS: Final = ("www", "ns1", "ns1.sub", "a.b", "*.w", "@", "sub", "deep.sub")
 NETWORKS: Final = ("prod", "lab", "twin")
+SERVERS: Final[tuple[list[str], ...]] = (
+    [], ["ns1.sub.prod.example."], ["ns1.prod.example.", "ns.elsewhere.invalid."], ["ns.lab.prod.example."],
+)  # fmt: skip
 KEPT: Final = (
     "1.1.10.in-addr.arpa.", "0.0.10.in-addr.arpa.", "0.10.in-addr.arpa.", "32-28.0.0.10.in-addr.arpa.",
     "2.0.192.in-addr.arpa.", "sub.prod.example.", "deep.sub.prod.example.", "example.", "other.example.",
@@ -231,7 +234,7 @@ class ZoneLives(Lives):
 
     def serve(self) -> u.Use:
         """Others serve a zone, or all of them; perhaps under names in them."""
-        servers = self.chance.choice(([], ["ns1.sub.prod.example."], ["ns1.prod.example.", "ns.elsewhere.invalid."]))
+        servers = self.chance.choice(SERVERS)
         if self.chance.random() < 0.3:
             return u.ChangeVrf(vrf="default", changes={"name_servers": servers})
         return u.ChangeZone(zone=self._one_zone().id, changes={"name_servers": servers})

@@ -163,7 +163,8 @@ def described(state: State, vrf: str) -> dict[str, Any]:
         while above and above not in named:
             above = above.partition(".")[2]
         if above and not zone.catalog:
-            said[above]["below"][zone.name] = (zone.ttl, _servers(state, zone), _glue(state, zone, named))
+            own = _own(state, zone, above, named)
+            said[above]["below"][zone.name] = (zone.ttl, _servers(state, zone), _glue(state, zone, above, named), own)
     for piece in pieces(state, vrf):
         _compute(said[piece.domain], piece, piece.first, piece.last)
         if piece.subnet.reverse != "off":
@@ -178,14 +179,24 @@ def _servers(state: State, zone: Zone) -> tuple[str, ...]:
     return zone.name_servers or ("own",) if zone.catalog else zone.name_servers or state.vrfs[zone.vrf].name_servers
 
 
-def _glue(state: State, zone: Zone, named: dict[str, Zone]) -> set[tuple[str, int, bytes]]:
+def _own(state: State, zone: Zone, above: str, named: dict[str, Zone]) -> set[tuple[str, int]]:
+    """The names of this server in other zones, by which it serves this one, and the TTL there."""
+    return {
+        (name, home.ttl)
+        for home in named.values()
+        if (name := f"ns.{home.name}") in _servers(state, zone) and home is not zone
+        if name in (_servers(state, home) or (name,)) and home.name.endswith("." + above)
+    }
+
+
+def _glue(state: State, zone: Zone, above: str, named: dict[str, Zone]) -> set[tuple[str, int, bytes]]:
     servers = _servers(state, zone) or (f"ns.{zone.name}",)
     return {
         (record.owner, record.ttl if record.ttl is not None else home.ttl, record.rdata)
         for home in named.values()
         for record in state.records.values()
         if record.zone == home.id and record.owner in servers and record.type in ("A", "AAAA")
-        if record.owner.endswith("." + zone.name)
+        if home.name.endswith("." + above)
     }
 
 
