@@ -13,6 +13,7 @@ import dns.message
 import dns.rcode
 import msgspec
 import pytest
+import uvloop
 
 from tenure.app.child import now
 from tenure.app.correspondents import Correspondents
@@ -160,7 +161,7 @@ def test_a_view_that_follows_has_what_one_that_loads_has(tmp_path: Path, rng: ra
         finally:
             site.close()
 
-    asyncio.run(test())
+    uvloop.run(test())
 
 
 class Slow:
@@ -271,7 +272,7 @@ def followed(test: Callable[[Followed], Coroutine[Any, Any, None]], directory: P
             await it.view.whole()
             it.site.close()
 
-    asyncio.run(whole())
+    uvloop.run(whole())
 
 
 def test_a_zone_is_read_from_the_names_that_feed_it_alone(tmp_path: Path) -> None:

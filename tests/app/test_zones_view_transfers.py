@@ -15,6 +15,7 @@ import dns.tsig
 import dns.xfr
 import dns.zone
 import pytest
+import uvloop
 
 from tenure.app.dns import archive_of
 from tenure.app.seed import seed
@@ -108,7 +109,7 @@ def followed(test: Callable[[Followed], Coroutine[Any, Any, None]], directory: P
                 shown.notifier.close()
             it.site.close()
 
-    asyncio.run(whole())
+    uvloop.run(whole())
 
 
 class Secondary:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
+import uvloop
 
 from tenure.surfaces.dns.connection import Answers, Connection, Connections, Cut
 
@@ -44,7 +45,8 @@ class Line:
 
 
 def played(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(body(), 30))
+    for run in (asyncio.run, uvloop.run):
+        run(asyncio.wait_for(body(), 30))
 
 
 def test_an_answer_may_wait_and_those_after_it_wait_for_their_turn() -> None:

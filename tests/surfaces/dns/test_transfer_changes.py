@@ -17,6 +17,7 @@ import dns.xfr
 import dns.zone
 import msgspec
 import pytest
+import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -341,7 +342,7 @@ def run(body: Callable[[], None]) -> None:
     async def main() -> None:
         body()
 
-    asyncio.run(main())
+    uvloop.run(main())
 
 
 def forgotten(table: ZoneTable) -> ZoneTable:
