@@ -43,7 +43,7 @@ def _possible() -> set[str]:
     found = {f"dns_{name}" for name in dns} | {f"dhcp_dropped_{name}" for name in dropped}
     found |= {f"dhcp_received_{name}" for name in (*_NAMES, "other")}
     found |= {f"dhcp_sent_{name}" for name in SENT} | {"dhcp_from_memory"}
-    gauges = _counted(r'"(dns_\w+)": (?:view|notifier)', "../app/dns.py")
+    gauges = _counted(r'"(dns_\w+)": (?:view|notifier|followers)', "../app/dns.py")
     return {f"tenure_{name}_total" for name in found} | {f"tenure_{name}" for name in gauges}
 
 

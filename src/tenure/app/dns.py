@@ -55,8 +55,11 @@ async def main(child: Child) -> None:
     server.current = subscriber.current
 
     def figures() -> dict[str, float]:
-        gauges = {"dns_zones_closed": view.closed, "dns_notify_pending": notifier.pending}
-        gauges["dns_secondaries_behind"] = followers.behind().zones
+        gauges = {
+            "dns_zones_closed": view.closed,
+            "dns_notify_pending": notifier.pending,
+            "dns_secondaries_behind": followers.behind().zones,
+        }
         return {**gauges, **{f"dns_{what}_total": count for what, count in counters.items()}}
 
     def notes() -> tuple[str, ...]:
