@@ -1,5 +1,6 @@
 """The commands about zones, records, secondaries and keys against a running service."""
 
+import json
 import shutil
 import sqlite3
 import subprocess
@@ -89,6 +90,21 @@ def test_a_check_says_who_made_it(tenure: Command) -> None:
     assert (found["zone"], found["sound"]) == ("sound.example.", True)
     assert found["checked_by"] == ("named-checkzone" if shutil.which("named-checkzone") else "tenure")
     assert tenure("zone", "check", "sound.example.").strip()
+
+
+def test_a_check_tells_of_servers_that_were_named_before_their_zone(tenure: Command) -> None:
+    for name in ("user.example.", "new.example.", "sub.new.example."):
+        tenure("zone", "create", name)
+        if name == "user.example.":
+            servers = ("--name-servers", "ns1.new.example.", "--name-servers", "ns.x.sub.new.example.")
+            tenure("zone", "set", name, *servers)
+    for zone, server in (("new.example.", "ns1.new.example."), ("sub.new.example.", "ns.x.sub.new.example.")):
+        tried = tenure.tried("zone", "check", zone, "--json")
+        found = json.loads(tried.stdout)
+        assert (tried.exit_code, found["sound"]) == (1, False)
+        assert found["said"][-1].startswith(f"{server} serves zones and is in {zone}, where")
+        tenure("record", "create", zone, server, "AAAA", "2001:db8::1")
+        assert tenure.json("zone", "check", zone)["sound"]
 
 
 @pytest.mark.parametrize("by", ["named-checkzone", "tenure"])

@@ -1,7 +1,8 @@
 """`tenure zone`: what Tenure is primary of."""
 
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Exit, Option
 
@@ -20,12 +21,23 @@ from tenure.cli.options import (
     emptied,
     sent,
 )
-from tenure.cli.remote import REFUSED, Change, Edit, Remote, session
+from tenure.cli.remote import REFUSED, Change, Edit, Remote, Session, session
 from tenure.cli.zone_import import offer_import
+
+if TYPE_CHECKING:
+    from tenure.net.addresses import Address
 
 app = group("zone", "Zones that Tenure is primary of, forward and reverse.")
 
 _SAMPLE = "prod.example."
+_ADDRESSES = ("A", "AAAA")
+_LOCAL = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+"""Source: RFC 1918, 4193, 6598. Those of documentation are none: examples are about the world."""
+
+
+def _told(asked: Session, zone: dict[str, Any]) -> dict[str, Any]:
+    """A zone as it is shown: people have no use for how far back its journal goes."""
+    return zone if asked.json else {name: part for name, part in zone.items() if name != "floor"}
 
 
 def _fields(given: dict[str, Any], leave: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -45,7 +57,7 @@ def create(
     """Make a zone that stays. Networks and subnets make theirs by themselves."""
     fields = _fields(locals())
     asked = session(ctx)
-    made(asked, asked.client.zones.make(fields, **asked.change))
+    made(asked, _told(asked, asked.client.zones.make(fields, **asked.change)))
 
 
 @app.command("list", cls=Remote, epilog=example("tenure zone list"))
@@ -58,7 +70,7 @@ def list_(ctx: Context, vrf: VrfFilter = None, q: Words = None, limit: Limit = N
 @app.command(cls=Remote, epilog=example(f"tenure zone show {_SAMPLE}"))
 def show(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
     """Show one zone."""
-    show_one(session(ctx), session(ctx).client.zones.show(zone, vrf=vrf))
+    show_one(session(ctx), _told(session(ctx), session(ctx).client.zones.show(zone, vrf=vrf)))
 
 
 @app.command("set", cls=Edit, epilog=example(f"tenure zone set {_SAMPLE} --name-template 'ip-{{ip-dashed}}'"))
@@ -77,7 +89,7 @@ def set_(
     """Change a zone. `none` empties --name-servers or --name-template."""
     fields = _fields(locals(), leave=("zone", "vrf"))
     asked = session(ctx)
-    made(asked, asked.client.zones.change(zone, fields, vrf=vrf, **asked.edit))
+    made(asked, _told(asked, asked.client.zones.change(zone, fields, vrf=vrf, **asked.edit)))
 
 
 @app.command(cls=Edit, epilog=example(f"tenure zone delete {_SAMPLE}"))
@@ -100,6 +112,7 @@ def delegate(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
     """Print what whoever serves the zone above needs: NS, glue, and of an RFC 2317 zone the CNAMEs."""
     asked = session(ctx)
     told = asked.client.zones.delegation(zone, vrf=vrf)
+    _warn_of_glue(told["lines"])
     if asked.json:
         output.value(told)
         return
@@ -109,15 +122,42 @@ def delegate(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
         print(line)
 
 
+def _local(address: "Address") -> bool:
+    """Whether it is nobody's in the world: of this machine, its link, or an organization."""
+    from tenure.net.addresses import parse_prefix
+
+    within = any(address in parse_prefix(each) for each in _LOCAL)
+    return address.is_loopback or address.is_link_local or within
+
+
+def _warn_of_glue(lines: Iterable[str]) -> None:
+    """Say on standard error which addresses in a delegation not everybody reaches who follows it."""
+    from tenure.net.addresses import parse_address
+
+    glue = (line.split("\t") for line in lines)
+    near = [(name, text) for name, _, _, type_, text in glue if type_ in _ADDRESSES and _local(parse_address(text))]
+    for name, address in near:
+        print(f"{name} has the address {address}, which only this machine or network reaches.", file=sys.stderr)
+    if near:
+        print(
+            "Serve DNS where resolvers reach it (--dns ADDR:53), or name other servers (--name-servers).",
+            file=sys.stderr,
+        )
+
+
 @app.command(cls=Remote, epilog=example(f"tenure zone check {_SAMPLE}"))
 def check(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
     """Look for what is wrong in a zone: with named-checkzone where it is installed, else with checks of our own.
 
+    It tells too of servers of other zones whose names are in this one and have no address here.
     The exit status is 1 where something is.
     """
     asked = session(ctx)
-    name = str(asked.client.zones.show(zone, vrf=vrf)["name"])
+    shown = asked.client.zones.show(zone, vrf=vrf)
+    name = str(shown["name"])
     found = zone_check.checked(asked.client.zones.file(zone, vrf=vrf), name)
+    unknown = zone_check.strangers(asked.client, shown)
+    found = found._replace(sound=found.sound and not unknown, said=[*found.said, *unknown])
     if asked.json:
         output.value({"zone": name, "checked_by": found.by, "sound": found.sound, "said": found.said})
     else:

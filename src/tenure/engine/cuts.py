@@ -39,8 +39,8 @@ def unshadowed(draft: Draft, vrf: str, name: str) -> None:
     if made or count:
         holders, count = (made + held)[:_SHOWN], len(made) + count
         raise Conflict(
-            f"zone {name} would hide {count} names of zone {around.name}, first {', '.join(holders[:3])}:"
-            " rename, release or delete them first",
+            f"zone {name} would hide what zone {around.name} says of {', '.join(holders[:3])}"
+            f"{f' and {count - 3} more' if count > 3 else ''}: rename, release or delete that first",
             zone=around.id,
             holders=holders,
             count=count,
