@@ -10,11 +10,12 @@ from tenure.engine.serving import who_names
 from tenure.engine.state import State
 from tenure.errors import Conflict
 from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
+from tenure.model.holding import Allocation
 from tenure.naming import rdata
 from tenure.naming.records import AAAA, LONGEST_CHAIN, A
 from tenure.naming.reverse import classless_span, parse_pointer
 
-MOST_AT_OWNER: Final = 1000
+MOST_OCTETS: Final = 48 * 1024  # an RRset of which a message has room for all, with its question and its signature
 _ADDRESS_TYPES: Final = ("A", "AAAA")
 _SERVERS: Final = ("MX", "NS", "SRV")
 
@@ -23,9 +24,10 @@ def fitting(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
     """Refuse a record that cannot be beside what is there; dynamic leases lose names that are in its way.
 
     Raises:
-        Conflict: It is there already, or 1,000 of its name are; its name is in a zone inside this one, or delegated;
-            an alias would not be alone, lead in a circle, or be what a server is called; one name's records of one
-            type would not have one TTL; a server in what it delegates has no address. Facts say what is in the way.
+        Conflict: It is there already; its name is in a zone inside this one, or delegated; an alias would not be alone,
+            lead in a circle or through too many, or be what a server is called; one name's records of one type would
+            not have one TTL, or be more than 100 or 48 KiB, as much as every secondary takes; a server in what it
+            delegates has no address. Facts say what is in the way.
     """
     state = draft.state
     _in_zone(state, zone, record)
@@ -33,6 +35,7 @@ def fitting(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
     _among(record, [other for other in there if other.id != record.id])
     _at_cuts(draft, zone, record)
     _unlike_allocations(draft, zone, record)
+    _not_crowded(draft, zone, record, [other for other in there if other.id != record.id])
     if record.type == "CNAME":
         _leads_on(state, zone, record)
         _no_server(state, zone, record)
@@ -51,9 +54,10 @@ def needed_for(state: State, zone: Zone, record: ZoneRecord) -> list[str]:
     return holders + [f"record {o.owner} NS" for o in glued if is_at_or_below(record.owner, o.owner)]
 
 
-def _aimed(state: State, name: str) -> Iterator[ZoneRecord]:
-    """The MX, NS and SRV records that lead to a name."""
-    return (state.records[id_] for id_ in state.aimed.get(name, ()) if id_ in state.records)
+def _aimed(state: State, name: str, types: tuple[str, ...] = _SERVERS) -> Iterator[ZoneRecord]:
+    """The records of these types that lead to a name."""
+    found = (state.records[id_] for id_ in state.aimed.get(name, ()) if id_ in state.records)
+    return (record for record in found if record.type in types)
 
 
 def _in_zone(state: State, zone: Zone, record: ZoneRecord) -> None:
@@ -81,8 +85,6 @@ def _among(record: ZoneRecord, others: list[ZoneRecord]) -> None:
             ttl = "the zone's TTL" if other.ttl is None else f"a TTL of {other.ttl}"
             said = f"the {record.type} records of {record.owner} have {ttl}; those of one type have one"
             raise _in_the_way(other, said, "/ttl")
-    if len(others) >= MOST_AT_OWNER:
-        raise Conflict(f"{record.owner} has {MOST_AT_OWNER} records, the most of one name", pointer="/name")
 
 
 def _in_the_way(other: ZoneRecord, said: str, pointer: str) -> Conflict:
@@ -142,6 +144,29 @@ def _unlike_allocations(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
         raise Conflict(f"{record.owner} belongs to {allocation.ip}, {said}", address=allocation.ip, pointer=pointer)
 
 
+def _not_crowded(draft: Draft, zone: Zone, record: ZoneRecord, others: list[ZoneRecord]) -> None:
+    """Refuse what BIND would not load, or no message holds; the names of dynamic leases make room."""
+    alike = [other for other in others if other.type == record.type]
+    if sum(len(other.rdata) for other in alike) + len(record.rdata) > MOST_OCTETS:
+        said = f"the {record.type} records of {record.owner} would have more than {MOST_OCTETS} octets together"
+        raise Conflict(said, name=record.owner, pointer="/data")
+    said_here = {record.data, *(other.data for other in alike)}
+    held = [each for type_, each in names.automatic(draft, zone, record.owner) if type_ == TYPES[record.type]]
+    besides = [each for each in held if _said_of(draft, each, record) not in said_here]
+    over = len(said_here) + len(besides) - names.MOST_OF_TYPE
+    leases = [each for each in besides if each.lease]
+    if over > len(leases):
+        said = f"{record.owner} has {names.MOST_OF_TYPE} {record.type} records, the most that secondaries take"
+        raise Conflict(said, name=record.owner, pointer="/data")
+    for lease in leases[: max(over, 0)]:
+        names.unname(draft, lease)
+
+
+def _said_of(draft: Draft, allocation: Allocation, record: ZoneRecord) -> str | None:
+    """What an allocation says by a record of this type: its address, or its name."""
+    return names.full_name(draft.state, allocation) if record.type == "PTR" else allocation.ip
+
+
 # What records point to
 
 
@@ -153,16 +178,30 @@ def _alias_at(state: State, vrf: str, name: str) -> ZoneRecord | None:
 
 
 def _leads_on(state: State, zone: Zone, record: ZoneRecord) -> None:
-    """Refuse an alias that leads in a circle, or through more of them than resolvers follow."""
+    """Refuse an alias that leads in a circle, or makes of those before and after it more than are followed.
+
+    What a wildcard leads to is not seen: whether it stands for a name depends on who holds that.
+    """
     name, passed = record.data, [record.owner]
-    while name != record.owner and len(passed) <= LONGEST_CHAIN:
+    most = LONGEST_CHAIN - _before(state, zone.vrf, record.owner)
+    while name != record.owner and len(passed) <= most:
         passed.append(name)
         found = _alias_at(state, zone.vrf, name)
         if found is None:
             return
         name = found.data
-    what = "in a circle" if name == record.owner else f"through more than {LONGEST_CHAIN} others"
-    raise Conflict(f"the alias would lead {what}: {' → '.join([*passed, name][:8])}", pointer="/data")
+    what = "lead in a circle" if name == record.owner else f"be one of more than {LONGEST_CHAIN} in a row"
+    raise Conflict(f"the alias would {what}: {' → '.join([*passed, name])}", pointer="/data")
+
+
+def _before(state: State, vrf: str, name: str) -> int:
+    """How many aliases in a row lead to a name, `LONGEST_CHAIN` at most. Cost: those that do."""
+    reached, ends = 0, {name}
+    while ends and reached < LONGEST_CHAIN:
+        found = [each for end in ends for each in _aimed(state, end, ("CNAME",))]
+        ends = {each.owner for each in found if state.zones[each.zone].vrf == vrf}
+        reached += bool(ends)
+    return reached
 
 
 def _no_server(state: State, zone: Zone, record: ZoneRecord) -> None:

@@ -21,6 +21,10 @@ from tenure.naming.templates import Template, readings, template_for
 from tenure.net.addresses import number_of, text_of, version_of
 
 POINTER: Final = "/hostname"
+
+MOST_OF_TYPE: Final = 100
+"""Records of one name and type: BIND refuses a zone with more (`max-records-per-type`)."""
+
 _ADDRESSES: Final[dict[int, RecordType]] = {4: "A", 6: "AAAA"}
 
 
@@ -104,7 +108,7 @@ def _refusal(draft: Draft, hostname: str, holder: Allocation | None, place: Plac
     other = computed_for(draft.state, network.vrf, name, place.ip)
     if other is not None:
         return _computed(name, other)
-    return _against_records(draft.state, network, name, place)
+    return _against_records(draft.state, network, name, place) or _crowded(draft, hostname, network, place)
 
 
 # Other holders
@@ -154,6 +158,27 @@ def unname(draft: Draft, lease: Allocation) -> None:
         reason="renamed",
     )
     draft.record(moved)
+
+
+def _crowded(draft: Draft, hostname: str, network: Network, place: Place) -> Conflict | None:
+    """Why a name cannot have one more address: it has as many, by allocations and records, as secondaries take."""
+    state, held = draft.state, draft.facts.named[hostname].values()
+    zone = state.zone_named(network.vrf, str(network.domain))
+    made = {} if zone is None or zone.id not in state.made else state.made[zone.id].get(f"{hostname}.{zone.name}", {})
+    if len(held) + len(made) < MOST_OF_TYPE:
+        return None
+    name = fqdn(hostname, str(network.domain))
+    found = {each.ip for each in held if full_name(state, each) == name and each.vrf == network.vrf}
+    found |= {record.data for record in made.values() if record.type in ("A", "AAAA")}
+    for type_ in place.types:
+        if len([ip for ip in found - {place.ip} if _ADDRESSES[version_of(ip)] == type_]) >= MOST_OF_TYPE:
+            return _too_many(name, type_)
+    return None
+
+
+def _too_many(owner: str, type_: RecordType) -> Conflict:
+    said = f"{owner} has {MOST_OF_TYPE} {type_} records, the most that secondaries take"
+    return Conflict(said, name=owner, pointer=POINTER)
 
 
 # Computed names
@@ -306,7 +331,11 @@ def _against_pointers(state: State, vrf: str, ip: str) -> Conflict | None:
     zone = pointer_zone(state, vrf, version, number)
     if zone is None or zone.id not in state.made or space is None or space.subnet.reverse == "off":
         return None
-    return barring(state, zone, pointer_owner(zone.name, version, number), ("PTR",))
+    owner = pointer_owner(zone.name, version, number)
+    pointers = [each for each in state.made[zone.id].get(owner, {}).values() if each.type == "PTR"]
+    if len(pointers) >= MOST_OF_TYPE:
+        return _too_many(owner, "PTR")
+    return barring(state, zone, owner, ("PTR",))
 
 
 def barring(state: State, zone: Zone, owner: str, types: tuple[RecordType, ...]) -> Conflict | None:

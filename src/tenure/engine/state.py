@@ -141,7 +141,7 @@ class State:
     Attributes:
         vrfs, locations, networks, ranges, zones: Values by id. subnets: `Space` by id.
         records: What people made, by id; `made` the same by zone, owner and id. tsig_keys, secondaries: By id.
-        under: How many of them a zone has below a name. aimed: Ids of MX, NS, SRV, and zones, by the server they name.
+        under: How many of them a zone has below a name. aimed: Ids of CNAME, MX, NS, SRV, and zones, by where to.
         templates: How many networks, subnets and zones of a vrf have a name template.
         children: Location ids below a location (`None`: the top). of_network: Subnet ids of a network.
         families: How many subnets of each version a network has. rooms: Those with an address available.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Undo = Callable[[], object]
 
-_AIMED = ("MX", "NS", "SRV")
+_AIMED = ("CNAME", "MX", "NS", "SRV")
 
 
 def _record_put(state: "State", event: e.RecordCreated | e.RecordChanged) -> Undo:
