@@ -157,14 +157,6 @@ def test_one_set_has_one_ttl() -> None:
     assert world.state.records[other.id].revision == 2
 
 
-def test_a_thousand_records_of_one_name_are_the_most() -> None:
-    world = zoned()
-    many = [u.CreateRecord(zone=ZONE, name="many", type="TXT", data=f'"{n}"') for n in range(1000)]
-    world.do(u.Together(uses=tuple(many)))
-    assert "1000" in refusal(world, "many", "TXT", "one more").message
-    make(world, "other", "TXT", "x")
-
-
 def test_a_record_belongs_into_the_innermost_zone() -> None:
     world = zoned()
     inner = world.do(u.CreateZone(name="dev.prod.example")).zone
