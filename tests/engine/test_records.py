@@ -9,6 +9,8 @@ from tenure.errors import Conflict, InUse, InvalidValue, NotFound, StaleRevision
 from tenure.model import events as e
 from tenure.model import uses as u
 from tenure.model.dnsdata import ZoneRecord
+from tenure.model.leases import Client, Place
+from tenure.net.addresses import number_of
 from tests.engine.world import World, site
 
 ZONE = "prod.example."
@@ -239,10 +241,14 @@ def test_nothing_is_delegated_away_that_is_there() -> None:
 
 
 def test_a_name_that_a_client_gave_itself_bars_no_cut() -> None:
-    world = zoned()
-    world.do(u.CreateRange(subnet="10.0.0.0/24", start="10.0.0.100", end="10.0.0.199", role="dynamic"))
-    for name in ("phone", "desk"):
-        world.lease(name)
+    world = zoned("10.0.0.0/24", dhcp={"enabled": True})
+    world.do(u.CreateRange(subnet="10.0.0.0/24", start="10.0.0.128", end="10.0.0.254", role="dynamic"))
+    place = Place(link=number_of("10.0.0.1"))
+    for n, name in enumerate(("phone", "desk")):
+        client = Client(mac=f"02:00:00:00:00:0{n}", hostname=name)
+        offer = world.do(u.LeaseOffer(client=client, place=place)).lease
+        world.do(u.LeaseCommit(client=client, place=place, address=offer.address, form="selecting"))
+    assert len([row for row in world.tables.open("allocations") if row.hostname is not None]) == 2
     make(world, "phone", "NS", "ns.elsewhere.example.")
     world.do(u.CreateZone(name="desk.prod.example."))
     assert not [row for row in world.tables.open("allocations") if row.hostname is not None]
