@@ -184,6 +184,29 @@ def test_a_subnet_whose_zone_has_records_goes_once_it_is_said_where_pointers_are
     assert world.zones() == {FORWARD, OCTET}
 
 
+@pytest.mark.parametrize(
+    "private", ["10.1.2", "172.16.2", "172.31.2", "192.168.2", "100.64.2", "100.127.2", "169.254.2"]
+)
+def test_private_addresses_are_in_the_octets_zone_unless_they_are_said_not_to_be(
+    world: ZonedWorld, private: str
+) -> None:
+    octet = f"{'.'.join(private.split('.')[::-1])}.in-addr.arpa."
+    subnet(world, f"{private}.64/26")
+    assert world.zones() == {FORWARD, octet}
+    with pytest.raises(InUse):
+        world.do(u.DeleteZone(zone=octet))
+    world.do(u.ChangeSubnet(subnet=f"{private}.64/26", changes={"reverse": "rfc2317"}))
+    assert world.zones() == {FORWARD, f"64-26.{octet}"}
+
+
+@pytest.mark.parametrize(
+    "public", ["11.0.0", "172.15.2", "172.32.2", "192.169.0", "100.63.2", "100.128.0", "169.253.2"]
+)
+def test_other_addresses_have_a_zone_that_the_one_above_can_point_into(world: ZonedWorld, public: str) -> None:
+    subnet(world, f"{public}.64/26")
+    assert world.zones() == {FORWARD, f"64-26.{'.'.join(public.split('.')[::-1])}.in-addr.arpa."}
+
+
 def test_a_zone_that_would_hide_records_is_refused(world: ZonedWorld) -> None:
     world.do(u.CreateZone(name="example."))
     world.do(record("example.", "a.lab"))

@@ -16,6 +16,7 @@ from tenure.service import zoning
 from tests.engine.world import World
 
 Net = IPv4Network | IPv6Network
+PRIVATE = ("10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16")
 
 
 class ZonedWorld(World):
@@ -76,7 +77,8 @@ def wanted(state: State, vrf: str) -> set[str]:
             found |= {octet, *more}
             continue
         around = [o for other in pointed if (o := net_of(other)) != net and o.version == 4 and net.subnet_of(o)]
-        served = octet in kept or any(other.prefixlen <= 24 for other in around)
+        private = any(net.subnet_of(ip_network(each)) for each in PRIVATE)
+        served = private or octet in kept or any(other.prefixlen <= 24 for other in around)
         if subnet.reverse == "rfc2317" or (subnet.reverse == "auto" and not served):
             found.add(f"{int(net.network_address) & 255}-{net.prefixlen}.{octet}")
         elif not around:

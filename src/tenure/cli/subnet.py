@@ -41,7 +41,8 @@ Reverse = Annotated[
     Option(
         metavar="MODE",
         help="Where its pointers are: plain (in the octet's or nibble's zone), rfc2317 (longer than /24: in one of "
-        "its own), off, or auto (default): plain where the octet's zone is served here, else rfc2317.",
+        "its own), off, or auto (default): plain where the octet's zone is served here or the addresses are private, "
+        "else rfc2317.",
     ),
 ]
 

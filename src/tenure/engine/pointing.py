@@ -3,8 +3,8 @@
     /24 and shorter, all IPv6   the zones on its octets or nibbles
     longer, `plain`             the octet's, unless a subnet around it has a zone for it already
     longer, `rfc2317`           one of its own, that the octet's zone points into
-    longer, `auto`              `plain` in a subnet of /24 or shorter, or where a person made the octet's zone;
-                                else `rfc2317`
+    longer, `auto`              `plain` in a subnet of /24 or shorter, where a person made the octet's zone, and
+                                where the addresses are private: nobody above points into those; else `rfc2317`
     `off`                       none
 
 It follows from the subnets and the zones that people keep, and from nothing else.
@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from tenure.engine.space import Space
 from tenure.engine.state import State
-from tenure.naming.reverse import classless_span, classless_zone, zone_at, zone_length, zone_span, zones_for
+from tenure.naming.reverse import classless_span, classless_zone, is_private, zone_at, zone_length, zone_span, zones_for
 from tenure.net.addresses import parse_prefix, width
 
 LAST_CUT: Final = {4: 24, 6: 124}
@@ -36,6 +36,8 @@ def pointed(state: State, space: Space) -> Literal["off", "plain", "rfc2317"]:
         return "plain"
     if said != "auto":
         return said
+    if is_private(space.first):
+        return "plain"
     octet = state.zone_named(space.subnet.vrf, octet_zone(space))
     kept = octet is not None and octet.kept
     return "plain" if kept or any(s.prefix_length <= LAST_CUT[4] for s in _around(state, space)) else "rfc2317"
@@ -74,10 +76,11 @@ def wanting(state: State, vrf: str, name: str) -> Iterator[Space]:
 def without_keeping(spaces: Iterable[Space], name: str) -> Iterator[Space]:
     """Those of the subnets that want a zone that would want it even if no person kept it.
 
-    One that is `auto` wants its octet's zone for that alone: a subnet around it has it otherwise.
+    One that is `auto`, and not private, wants its octet's zone for that alone: a subnet around it has it otherwise.
     """
+    own = classless_span(name) is not None
     for space in spaces:
-        if space.subnet.reverse != "auto" or not is_classless(space) or classless_span(name) is not None:
+        if own or space.subnet.reverse != "auto" or not is_classless(space) or is_private(space.first):
             yield space
 
 

@@ -142,7 +142,8 @@ class Subnet(msgspec.Struct, frozen=True, kw_only=True):
         draining: Nothing new is placed here.
         reverse: Where its pointers are: in the zone of its octet or nibble (`plain`), in one of its own that the
             parent points into (`rfc2317`, longer than /24 only), nowhere (`off`); `auto` is `plain` for what is
-            not longer than /24, or where the octet's zone is served here, else `rfc2317`.
+            not longer than /24, where the octet's zone is served here, or where the addresses are private (RFC 1918,
+            RFC 6598, link-local), else `rfc2317`.
         name_template: How its addresses are called that nobody has named.
         renumbering: Where its addresses are going, while they are.
     """

@@ -21,6 +21,9 @@ _SUFFIXES: Final = {4: "in-addr.arpa.", 6: "ip6.arpa."}
 _STEPS: Final = {4: 8, 6: 4}
 _NIBBLES: Final = {digit: value for value, digit in enumerate("0123456789abcdef")}
 _OCTETS: Final = {str(value): value for value in range(256)}
+_PRIVATE: Final = (
+    (0x0A000000, 8), (0x64400000, 10), (0xA9FE0000, 16), (0xAC100000, 12), (0xC0A80000, 16)
+)  # fmt: skip
 _CLASSLESS: Final = re.compile(r"(0|[1-9][0-9]{0,2})-(2[5-9]|3[0-2])\.((?:[0-9]{1,3}\.){3}in-addr\.arpa\.)")
 
 
@@ -72,6 +75,14 @@ def _span(version: int, labels: list[str], digits: dict[str, int]) -> tuple[int,
         number = number << step | digits[label]
     first = number << host_bits
     return version, first, first + (1 << host_bits) - 1
+
+
+def is_private(number: int) -> bool:
+    """Whether an IPv4 address is one of those that nobody is delegated: no zone above can point into one of its own.
+
+    Source: RFC 1918 section 3; RFC 6598 section 7 (shared); RFC 3927 section 2.1 (link-local).
+    """
+    return any(number >> (32 - length) == first >> (32 - length) for first, length in _PRIVATE)
 
 
 def classless_zone(number: int, length: int) -> str:

@@ -11,7 +11,7 @@ from tenure.model.answers import Answer
 from tenure.model.dnsdata import Zone
 from tenure.model.policy import ReverseMode
 from tenure.model.uses import Use
-from tenure.naming.reverse import classless_zone, zones_for
+from tenure.naming.reverse import classless_zone, is_private, zones_for
 from tenure.net.addresses import Prefix, parse_prefix, text_of
 from tenure.net.rangeset import RangeSet
 from tenure.service.routes import RouteView
@@ -212,7 +212,7 @@ def _pointer_zones(
     if prefix.version == 6 or prefix.prefixlen <= _OCTET:
         return octets
     around = [length for length in range(prefix.prefixlen) if prefix.supernet(new_prefix=length) in others]
-    served = octets[0] in kept or any(length <= _OCTET for length in around)
+    served = octets[0] in kept or any(length <= _OCTET for length in around) or is_private(int(prefix[0]))
     if reverse == "rfc2317" or (reverse == "auto" and not served):
         return [classless_zone(int(prefix.network_address), prefix.prefixlen)]
     return [] if around else octets

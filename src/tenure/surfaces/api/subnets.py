@@ -39,7 +39,17 @@ class _Settings(Patch):
     dns_servers: Annotated[list[AddressText], Meta(max_length=16)] | UnsetType = UNSET
     locations: Annotated[list[Reference], Meta(max_length=1000)] | UnsetType = UNSET
     use_all_addresses: bool | UnsetType = UNSET
-    reverse: ReverseMode | UnsetType = UNSET
+    reverse: (
+        Annotated[
+            ReverseMode,
+            Meta(
+                description="Where its pointers are: in the octet's or nibble's zone (`plain`), longer than /24 in one "
+                "of its own (`rfc2317`), nowhere (`off`). `auto` is `plain` up to /24, where the octet's zone is served "
+                "here, and where the addresses are private; else `rfc2317`."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     name_template: Template | UnsetType | None = UNSET
     dhcp: DhcpIn | UnsetType = UNSET
     tags: Tags | UnsetType = UNSET
