@@ -36,7 +36,7 @@ def test_zones(tenure: Command) -> None:
     told = tenure("zone", "delete", "cli.example.", "--dry-run")
     assert "Zone cli.example. would be deleted.\nA dry run: nothing was changed.\n" in told
     assert tenure("zone", "delete", "cli.example.") == "Zone cli.example. is deleted.\n"
-    assert "/name" not in tenure.refused(2, "zone", "create", "-x.example.", "--vrf", "default")
+    assert "/name" not in tenure.refused(2, "zone", "create", "x..example.", "--vrf", "default")
 
 
 def test_records_by_id_and_by_name(tenure: Command) -> None:

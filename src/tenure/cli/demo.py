@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -26,6 +26,7 @@ app = Typer()
 FILES: Final = ("site.toml", "machines.csv", "hosts", "dnsmasq.conf", "servers.toml")
 _READY: Final = ("front-1", "front-2", "front-3", "front-4")
 _DEPLOYED: Final = ("front-1", "front-2")
+_VRF: Final = "default"
 _PR_SET_PDEATHSIG: Final = 1
 _PATIENCE: Final = 15.0
 """Seconds that the service has to end."""
@@ -38,7 +39,7 @@ def demo(
         Option(metavar="DIR", help="Keep the data here; else in a temporary directory that goes at the end."),
     ] = None,
     api: Annotated[str | None, Option(metavar="ADDR:PORT", help="The REST API; 127.0.0.1:8080.")] = None,
-    dns: Annotated[str | None, Option(metavar="ADDR:PORT", help="DNS, UDP and TCP; 127.0.0.1:5353.")] = None,
+    dns: Annotated[str | None, Option(metavar="ADDR:PORT[=VRF],…", help="DNS, UDP and TCP; 127.0.0.1:5353.")] = None,
     dhcp4: Annotated[str | None, Option(metavar="IFACE,…", help="Serve DHCPv4 on these interfaces; on none.")] = None,
 ) -> None:
     """Serve a sample site of 3 racks, 12 subnets and 200 machines, and say where to look; Ctrl-C ends it.
@@ -139,15 +140,27 @@ def _end_with_parent() -> None:
 
 def _heard(service: "subprocess.Popen[str]") -> dict[str, str]:
     """What the service says that it listens on, once it is ready."""
-    told: dict[str, str] = {}
     assert service.stdout is not None
+    said: list[str] = []
     for line in service.stdout:
-        what, _, where = line.strip().partition(" ")
-        if what == "ready":
-            return told
-        told[what] = where if what == "dhcp" else where.partition(" ")[0]
+        if line.strip() == "ready":
+            return listened(said)
+        said.append(line.strip())
     service.wait()
     raise Exit(REFUSED)  # and why is on standard error
+
+
+def listened(said: Iterable[str]) -> dict[str, str]:
+    """Where the service listens, by what for, from its own lines; for DNS where the sample site's names are.
+
+    Args:
+        said: `api http://…`, `dns ADDR:PORT (udp, tcp)` or with ` vrf NAME` behind it, `dhcp …`.
+    """
+    told: dict[str, str] = {}
+    for line in sorted(said, key=lambda each: " vrf " in each and not each.endswith(f" vrf {_VRF}")):
+        what, _, where = line.partition(" ")
+        told.setdefault(what, where if what == "dhcp" else where.partition(" ")[0])
+    return told
 
 
 def _furnish(url: str, directory: Path) -> None:
@@ -179,7 +192,7 @@ def _imported(client: Client, files: list[Path]) -> str:
     from tenure.exchange import importing, planning, present, reading
 
     read = reading.joined(foreign.read(path) for path in files)
-    plan = planning.plan(read, present.present(client, "default"))
+    plan = planning.plan(read, present.present(client, _VRF))
     with progress("Importing", len(plan.items)) as advance:
         importing.perform(client, plan.items, advance)
     return ", ".join(_counted(plan.items))

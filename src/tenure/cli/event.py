@@ -25,6 +25,8 @@ def about(event: Mapping[str, Any]) -> str:
     subject = event["subject"]
     if subject.get("ip"):
         return str(subject["ip"])
+    if record := event["data"].get("record"):
+        return f"{record['owner']} {record['type']} {record['data']}"
     for part in event["data"].values():
         if isinstance(part, dict) and (said := _called(part)):
             return said

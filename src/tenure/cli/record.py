@@ -1,5 +1,7 @@
 """`tenure record`: records that people make, beside those of addresses."""
 
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 from typer import Argument, Context, Option
@@ -33,7 +35,7 @@ def create(
     ctx: Context,
     zone: OfZone,
     name: Annotated[
-        str, Argument(metavar="NAME", help="Relative to the zone, or absolute with its dot; @ is the zone itself.")
+        str, Argument(metavar="NAME", help="Relative to the zone, or absolute with a dot at its end; @ is the zone.")
     ],
     type_: Annotated[
         str, Argument(metavar="TYPE", help="A, AAAA, CAA, CNAME, HTTPS, MX, NS, PTR, SRV, SSHFP, SVCB or TXT.")
@@ -46,10 +48,16 @@ def create(
     ] = None,
     vrf: InVrfOfZone = None,
 ) -> None:
-    """Make a record. No allocation, lease or release ever touches it."""
+    """Make a record. No allocation, lease or release ever touches it.
+
+    End absolute names with a dot, in NAME and in DATA: `www.example` without one is a name in the zone.
+    """
     asked = session(ctx)
-    fields = {"name": name, "type": type_.upper(), "data": " ".join(data_), "ttl": ttl}
-    made(asked, asked.client.records.create(zone, fields, vrf=vrf, **asked.change))
+    data = " ".join(data_)
+    fields = {"name": name, "type": type_.upper(), "data": data, "ttl": ttl}
+    record = asked.client.records.create(zone, fields, vrf=vrf, **asked.change)
+    _tell_of_dots([(name, record["name"]), *_words(data, record)], record["zone"])
+    made(asked, record)
 
 
 @app.command("list", cls=Remote, epilog=example("tenure record list prod.example. --type MX"))
@@ -92,7 +100,9 @@ def set_(
     asked = session(ctx)
     fields = sent({"data": data_, "ttl": ttl}, nullable=("ttl",))
     known = _found(asked, zone, record, type_, vrf)
-    made(asked, asked.client.records.change(zone, known["id"], fields, vrf=vrf, **asked.edit))
+    now = asked.client.records.change(zone, known["id"], fields, vrf=vrf, **asked.edit)
+    _tell_of_dots(_words(data_ or "", now), now["zone"])
+    made(asked, now)
 
 
 @app.command(cls=Edit, epilog=example("tenure record delete prod.example. www CNAME"))
@@ -102,6 +112,19 @@ def delete(ctx: Context, zone: OfZone, record: Record, type_: Type = None, vrf: 
     known = _found(asked, zone, record, type_, vrf)
     asked.client.records.delete(zone, known["id"], vrf=vrf, **asked.edit)
     done(asked, f"Record {known['name']} {known['type']}", "deleted")
+
+
+def _words(data: str, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each word of data as it was typed, and as it is kept."""
+    return zip(data.split(), str(record["data"]).split(), strict=False)
+
+
+def _tell_of_dots(names: Iterable[tuple[str, str]], zone: str) -> None:
+    """Say on standard error what names became that look absolute and were not; `_sip._tcp` does not look so."""
+    for typed, kept in names:
+        looks = "." in typed and not typed.endswith(".") and not typed.rpartition(".")[2].startswith("_")
+        if looks and kept.endswith(f".{zone}"):
+            print(f"{typed} has no dot at its end, so it is in the zone: {output.text(kept)}", file=sys.stderr)
 
 
 def _found(asked: Session, zone: str, record: str, type_: str | None, vrf: str | None) -> dict[str, Any]:

@@ -27,6 +27,8 @@ _DEFAULT_DATA: Final = "tenure-data"
 Shared = tuple[Callable[..., None], ...]
 _FIELD: Final = re.compile(r"^/([a-z_]+)\b(?!/)|^In the query, ([a-z_]+)\b|`([a-z_]+)`|\b([a-z]+(?:_[a-z]+)+)\b")
 """A field of the API as sentences name it."""
+_FLAG: Final = re.compile(r"(?<![\w-])(--[a-z-]+) true\b")
+"""A field that is true: on the command line the option alone."""
 _ANY: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -179,6 +181,10 @@ def _options_of(function: Callable[..., None]) -> list[Any]:
     return list(get_command(app).params)
 
 
+_OURS: Final = {each.name for each in _options_of(_everywhere)}
+"""Options that are no fields, whatever the API calls so: `data` is a record's there."""
+
+
 class Remote(TyperCommand):
     """A command that asks the service."""
 
@@ -199,7 +205,7 @@ class Remote(TyperCommand):
         except (Unreachable, AnswerLost) as error:
             raise complained(error, NO_ANSWER) from None
         except TenureError as error:
-            said = in_options(ctx.obj.explained(error), self.params)
+            said = in_options(ctx.obj.explained(error), [each for each in self.params if each.name not in _OURS])
             wrong = "setting" in said.facts or "option" in said.facts
             raise complained(said, WRONG_USAGE if wrong else REFUSED) from None
 
@@ -217,17 +223,31 @@ class Edit(Change):
 
 
 def in_options(error: TenureError, params: Iterable[Any]) -> TenureError:
-    """A refusal in the words of the command line: what the API calls a field is the command's option.
+    """A refusal in the words of the command line: what the API calls a field is the command's option or argument.
 
-    A value that an option had, and that is wrong, is told with the option; fact `option`.
+    A value that was typed, and that is wrong, is told with where it was typed; fact `option`.
     """
-    options = {str(each.name).strip("_"): each.opts[-1] for each in params if each.opts[-1].startswith("--")}
+    options = _spoken(params)
     said = _FIELD.sub(lambda found: options.get(found[1] or found[2] or found[3] or found[4], found[0]), error.message)
+    said = _FLAG.sub(r"\1", said)
     at = str(error.facts.get("pointer") or error.facts.get("parameter") or "")
     option = options.get(at.strip("/").split("/")[0])
     if option is None or not isinstance(error, InvalidValue):
         return type(error)(said, **error.facts)
-    return type(error)(said if option in said else f"{option}: {said}", **{**error.facts, "option": option})
+    named = re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", said)
+    return type(error)(said if named else f"{option}: {said}", **{**error.facts, "option": option})
+
+
+def _spoken(params: Iterable[Any]) -> dict[str, str]:
+    """What a command calls the fields of the API: an option by its name, an argument as its help does."""
+    said = sorted(params, key=lambda each: each.opts[-1].startswith("--"))  # where both are of one field, the option
+    return {
+        str(each.name).strip("_"): each.opts[-1]
+        if each.opts[-1].startswith("--")
+        else str(each.metavar or "").strip("…")
+        for each in said
+        if each.opts[-1].startswith("--") or each.metavar
+    }
 
 
 def complained(error: TenureError, status: int) -> Exit:

@@ -12,6 +12,8 @@ Form = Literal["bind", "knot", "nsd", "pdns"]
 
 _NAME: Final = "tenure"
 _PORT: Final = 53
+_WRITTEN: Final = 60
+"""Seconds after which NSD writes what changed: so much of the latest is not there if it is started again without us."""
 
 
 class Primary(NamedTuple):
@@ -42,17 +44,19 @@ def form_of(text: str) -> Form:
 
 
 def primary_of(text: str) -> Primary:
-    """`ADDRESS`, `ADDRESS:PORT` or `[IPV6]:PORT`."""
+    """`ADDRESS`, `ADDRESS:PORT` or `[IPV6]:PORT`; of one server, so neither `0.0.0.0` nor a group's."""
     from tenure.net.addresses import parse_address
 
     bare, port = (text, "") if text.count(":") > 1 and not text.startswith("[") else _parted(text)
     try:
-        address = str(parse_address(bare.removeprefix("[").removesuffix("]")))
+        address = parse_address(bare.removeprefix("[").removesuffix("]"))
     except InvalidValue as error:
         raise BadParameter(error.message) from None
+    if address.is_unspecified or address.is_multicast:
+        raise BadParameter(f"nobody can transfer from {address}: name an address at which this server is reached")
     if port and not (port.isdecimal() and 0 < int(port) < 1 << 16):
         raise BadParameter("a port is 1 to 65535")
-    return Primary(address, int(port or _PORT))
+    return Primary(str(address), int(port or _PORT))
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -111,6 +115,7 @@ def _knot(source: Source) -> Iterator[str]:
     yield "    action: notify"
     yield "template:"
     yield f"  - id: {_NAME}"
+    yield "    storage: /var/lib/knot"
     yield f"    master: {_NAME}"
     yield f"    acl: {_NAME}-notify"
     yield "zone:"
@@ -121,12 +126,19 @@ def _knot(source: Source) -> Iterator[str]:
 
 
 def _nsd(source: Source) -> Iterator[str]:
-    """Zone by zone: NSD follows catalogs since 4.9. Source: nsd.conf(5)."""
+    """Zone by zone: NSD follows catalogs since 4.9. Written down, so that it has them after a restart without us.
+
+    Source: nsd.conf(5).
+    """
     key = source.key or "NOKEY"
     yield "# Zone by zone; print this again when zones come or go. (From NSD 4.9 on it can follow the catalog"
     yield f"# {CATALOG})"
+    yield "# It keeps them in files in its zonesdir, where it has to be able to write."
+    yield "server:"
+    yield f"    zonefiles-write: {_WRITTEN}"
     yield "pattern:"
     yield f'    name: "{_NAME}"'
+    yield '    zonefile: "%s.zone"'
     for each in source.primaries:
         yield f"    request-xfr: {each.address}@{each.port} {key}"
         yield f"    allow-notify: {each.address} {key}"

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Context, Exit, Option
 
@@ -23,9 +23,6 @@ from tenure.cli.options import (
 )
 from tenure.cli.remote import REFUSED, Change, Edit, Remote, Session, session
 from tenure.cli.zone_import import offer_import
-
-if TYPE_CHECKING:
-    from tenure.net.addresses import Address
 
 app = group("zone", "Zones that Tenure is primary of, forward and reverse.")
 
@@ -122,20 +119,18 @@ def delegate(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
         print(line)
 
 
-def _local(address: "Address") -> bool:
+def _local(address: str) -> bool:
     """Whether it is nobody's in the world: of this machine, its link, or an organization."""
-    from tenure.net.addresses import parse_prefix
+    from tenure.net.addresses import parse_address, parse_prefix
 
-    within = any(address in parse_prefix(each) for each in _LOCAL)
-    return address.is_loopback or address.is_link_local or within
+    known = parse_address(address)
+    return known.is_loopback or known.is_link_local or any(known in parse_prefix(each) for each in _LOCAL)
 
 
 def _warn_of_glue(lines: Iterable[str]) -> None:
     """Say on standard error which addresses in a delegation not everybody reaches who follows it."""
-    from tenure.net.addresses import parse_address
-
     glue = (line.split("\t") for line in lines)
-    near = [(name, text) for name, _, _, type_, text in glue if type_ in _ADDRESSES and _local(parse_address(text))]
+    near = [(name, text) for name, _, _, type_, text in glue if type_ in _ADDRESSES and _local(text)]
     for name, address in near:
         print(f"{name} has the address {address}, which only this machine or network reaches.", file=sys.stderr)
     if near:
@@ -157,7 +152,7 @@ def check(ctx: Context, zone: Zone, vrf: InVrfOfZone = None) -> None:
     name = str(shown["name"])
     found = zone_check.checked(asked.client.zones.file(zone, vrf=vrf), name)
     unknown = zone_check.strangers(asked.client, shown)
-    found = found._replace(sound=found.sound and not unknown, said=[*found.said, *unknown])
+    found = found.besides(unknown)
     if asked.json:
         output.value({"zone": name, "checked_by": found.by, "sound": found.sound, "said": found.said})
     else:

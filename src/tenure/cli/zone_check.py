@@ -25,6 +25,12 @@ class Checked(NamedTuple):
     sound: bool
     said: list[str]
 
+    def besides(self, more: list[str]) -> "Checked":
+        """The same with more that is wrong; then the end is not that all is well."""
+        if not more:
+            return self
+        return Checked(self.by, False, [*(line for line in self.said if not line.startswith(_FINE)), *more])
+
 
 def checked(text: str, origin: str) -> Checked:
     """Look a zone's file over.

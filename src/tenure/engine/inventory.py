@@ -1,6 +1,6 @@
 """The inventory's rules: vrfs, locations, networks. (Subnets and ranges: `subnets`; machines: `machines`.)"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,6 +13,7 @@ from tenure.engine.leaving import leaving
 from tenure.engine.names import unlike_others
 from tenure.engine.naming_fields import name_template, server_names
 from tenure.engine.serving import not_own, reachable
+from tenure.engine.space import Space
 from tenure.errors import Conflict, InUse, InvalidValue, NotFound
 from tenure.model import events as e
 from tenure.model.access import Token
@@ -267,11 +268,27 @@ def change_network(use: ChangeNetwork, draft: Draft) -> Made:
     network = _sound(changed(old, changes, ("vrf",)))
     resolve.unnamed(draft.state, "network", network.name, but=network.id)
     if network.domain != old.domain:
-        held = [s.subnet.cidr for s in draft.state.spaces(old.id) if s.held]
-        vacant(f"domain of network {old.name}", held, sum(s.held for s in draft.state.spaces(old.id)))
+        _unnamed_in(old, [s for s in draft.state.spaces(old.id) if s.held])
     draft.record(e.NetworkChanged(network=network))
     unlike_others(draft, network.vrf, network.domain)
     return Made(network=network)
+
+
+def _unnamed_in(network: Network, held: Sequence[Space]) -> None:
+    """Refuse another domain while addresses have their names in this one.
+
+    Raises:
+        InUse: With the first 20 subnets that hold addresses, and how many addresses there are.
+    """
+    if held:
+        total, first = sum(space.held for space in held), held[:20]
+        named = ", ".join(f"{space.held} of {space.subnet.cidr}" for space in first) + " …" * (len(held) > len(first))
+        raise InUse(
+            f"network {network.name} keeps its domain while it holds addresses, which are called so: {named}; "
+            "release them first, or make another network with the other domain",
+            holders=[space.subnet.cidr for space in first],
+            count=total,
+        )
 
 
 def _not_said(fields: Mapping[str, object]) -> None:

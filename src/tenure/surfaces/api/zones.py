@@ -102,7 +102,7 @@ def known_zone(reads: Reads, name: str, vrf: str | None = None) -> Seen[Zone | N
         if holders:
             names = sorted(reads.called(set(holders)).values())
             raise InvalidValue(
-                f"Several address spaces have a zone {wanted}: say whose with vrf.", parameter="vrf", allowed=names
+                f"Several address spaces have a zone {wanted}: say whose with `vrf`.", parameter="vrf", allowed=names
             )
     return seen
 
