@@ -10,7 +10,7 @@ from typing import Final
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from tenure.errors import NotPermitted
+from tenure.errors import Conflict, NotPermitted
 from tenure.store.interface import Store
 
 log = logging.getLogger(__name__)
@@ -105,15 +105,19 @@ def seal_among(directory: Path, store: Store, secret: bytes) -> bytes:
     """Seal a secret that joins those of a store: one key opens all of them, so none is made where there are some.
 
     Raises:
-        NotPermitted: The data directory's key is missing, or does not open them all.
+        Conflict: There are some, and the data directory's key is missing, or does not open them all.
+        NotPermitted: There is none, and the key cannot be made.
     """
     others = dict(_sealed(store))
     if not others:
         return Sealer.open_or_make(directory).seal(secret)
-    sealer = Sealer.existing(directory)
+    try:
+        sealer = Sealer.existing(directory)
+    except NotPermitted as refused:
+        raise Conflict(refused.message) from None
     for name, sealed in others.items():
         if not sealer.opens(sealed):
-            raise NotPermitted(
+            raise Conflict(
                 f"The TSIG key {name} was sealed with another key than that in {directory / SECRET_KEY}: "
                 f"put back the file of the node that made {name}, or delete {name}."
             )
