@@ -73,21 +73,21 @@ def test_a_zone_of_several_vrfs_is_asked_for_by_the_option(tenure: Command) -> N
 
 
 def test_names_that_look_absolute_and_are_not_are_told_of(tenure: Command, zone: str) -> None:
-    done = tenure.tried("record", "create", ZONE, "a.words.example", "MX", "10", "mail.example.net")
-    assert done.exit_code == 0
+    done = tenure.tried("record", "create", ZONE, "a.b", "MX", "10", "mail.example.net")
+    assert done.exit_code == 0, done.stderr
     assert done.stderr.splitlines() == [
-        "a.words.example has no dot at its end, so it is in the zone: a.words.example.words.example.",
+        "a.b has no dot at its end, so it is in the zone: a.b.words.example.",
         "mail.example.net has no dot at its end, so it is in the zone: mail.example.net.words.example.",
     ]
-    done = tenure.tried("record", "set", ZONE, "a.words.example", "MX", "--to", "10 mx.example.net")
+    done = tenure.tried("record", "set", ZONE, "a.b", "MX", "--to", "10 mx.example.net")
     assert "mx.example.net has no dot at its end" in done.stderr
-    done = tenure.tried("record", "set", ZONE, "a.words.example", "MX", "--to", "10 mx.example.net.")
+    done = tenure.tried("record", "set", ZONE, "a.b", "MX", "--to", "10 mx.example.net.")
     assert done.stderr == ""
 
 
 @pytest.mark.parametrize(
     "words",
-    [("_sip._tcp", "SRV", "0 5 5060 fine"), ("t", "TXT", "a.words.example"), ("x.words.example.", "A", "192.0.2.7")],
+    [("_sip._tcp", "SRV", "0 5 5060 fine"), ("t", "TXT", "a.example"), ("x.words.example.", "A", "192.0.2.7")],
 )
 def test_names_that_are_meant_so_are_not_told_of(tenure: Command, zone: str, words: tuple[str, ...]) -> None:
     assert tenure.tried("record", "create", ZONE, *words).stderr == ""
