@@ -124,7 +124,8 @@ def accepted(said: tuple[RecordType, str]) -> tuple[RecordType, str] | None:
         return None
 
 
-_ONE = st.sampled_from(TYPES).flatmap(lambda type_: st.tuples(st.just(type_), _DATA[type_]))
+_UNKNOWN = st.binary(max_size=20).map(lambda octets: f"\\# {len(octets)} {octets.hex()}")  # RFC 3597 section 5
+_ONE = st.sampled_from(TYPES).flatmap(lambda type_: st.tuples(st.just(type_), _DATA[type_] | _UNKNOWN))
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

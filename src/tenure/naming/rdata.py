@@ -12,7 +12,7 @@ from tenure.errors import InvalidValue
 from tenure.model.dnsdata import TYPES
 from tenure.model.policy import RecordType
 from tenure.naming import bindings
-from tenure.naming.hostnames import fqdn, from_wire, parse_hostname, parse_name, wire
+from tenure.naming.hostnames import absolute, from_wire, parse_hostname, parse_name, wire
 from tenure.naming.records import AAAA, CNAME, NS, PTR, A
 from tenure.net.addresses import address_of, parse_address
 
@@ -27,10 +27,14 @@ HTTPS: Final = TYPES["HTTPS"]
 
 _PLAIN: Final = re.compile(r'(?:[^"\\;()]|\\.|"(?:[^"\\]|\\.)*")*')
 _NUMBER: Final = re.compile(r"[0-9]{1,5}")
-_TAG: Final = re.compile(r"[0-9A-Za-z]{1,15}")  # NSD takes no more; other servers want them as RFC 8659 section 4.1
+_TAG: Final = re.compile(rb"[0-9a-z]{1,15}")  # NSD takes no more; RFC 8659 section 4.1 sets no bound
 _FINGERPRINTS: Final = {1: 20, 2: 32}  # octets of SHA-1 and SHA-256
 _NAME_AT: Final = {NS: 0, CNAME: 0, PTR: 0, MX: 2, SRV: 6, SVCB: 2, HTTPS: 2}
 _NOWHERE: Final = "."
+_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"|(?:[^\s"\\]|\\.)+')
+_CHARACTER: Final = re.compile(r"\\[0-9]{3}|\\.|.")
+_LONGEST_STRING: Final = 255
+_GENERIC: Final = "\\#"
 
 
 def parse(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
@@ -116,12 +120,12 @@ def _address(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
 
 def _host(text: str, origin: str) -> str:
     """A target that must be a host's name."""
-    return origin if text == "@" else fqdn(parse_hostname(text, POINTER), origin, POINTER)
+    return origin if text == "@" else absolute(parse_hostname(text, POINTER), origin, POINTER)
 
 
 def _any_name(text: str, origin: str) -> str:
     """A target that need not be a host's name."""
-    return origin if text == "@" else fqdn(parse_name(text, POINTER), origin, POINTER)
+    return origin if text == "@" else absolute(parse_name(text, POINTER), origin, POINTER)
 
 
 def _server(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
@@ -164,18 +168,39 @@ def _binding(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
 
 
 def _authority(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
-    flags, tag, *value = (*text.split(None, 2), "", "")[:3]
+    _, packed = _foreign(type_, text, origin)
+    end = 2 + packed[1]
+    tag = packed[2:end].lower()  # NSD reads no capitals
     if not _TAG.fullmatch(tag):
         raise _refusal(type_, text, "has a tag of 1 to 15 letters and digits")
-    return _foreign(type_, " ".join([flags, tag.lower(), *value]), origin)
+    packed = packed[:2] + tag + packed[end:]
+    return _foreign_text(TYPES[type_], packed), packed
 
 
 def _fingerprint(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
     spelling, packed = _foreign(type_, text, origin)
     needed = _FINGERPRINTS.get(packed[1])
+    if len(packed) == 2:
+        raise _refusal(type_, text, "has a fingerprint")
     if needed is not None and len(packed) != 2 + needed:
         raise _refusal(type_, text, f"has a fingerprint of {needed} octets where its second number is {packed[1]}")
     return spelling, packed
+
+
+def _strings(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
+    """One word, or strings in quotes: words are strings of their own too, which readers join without the spaces."""
+    found = _STRING.findall(text)
+    if found[:1] != [_GENERIC]:
+        if len(found) > 1 and any(not string.startswith('"') for string in found):
+            raise _refusal(type_, text, 'with spaces is put in quotes: "v=spf1 mx -all"; several strings are, each')
+        if any(_octets(string.strip('"')) > _LONGEST_STRING for string in found):
+            rule = f'has at most {_LONGEST_STRING} octets in a string: split it into several in quotes, "..." "..."'
+            raise _refusal(type_, text, rule)
+    return _foreign(type_, text, origin)
+
+
+def _octets(string: str) -> int:
+    return sum(1 if found[0] == "\\" else len(found.encode()) for found in _CHARACTER.findall(string))
 
 
 def _foreign(type_: RecordType, text: str, origin: str) -> tuple[str, bytes]:
@@ -221,5 +246,5 @@ _PARSERS: Final[dict[RecordType, _Parser]] = {
     "SRV": _service,
     "SSHFP": _fingerprint,
     "SVCB": _binding,
-    "TXT": _foreign,
+    "TXT": _strings,
 }
