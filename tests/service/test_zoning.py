@@ -176,7 +176,7 @@ def test_a_subnet_whose_zone_has_records_goes_once_it_is_said_where_pointers_are
     subnet(world, "192.0.2.64/26")
     world.do(record(OCTET, "70", "x.example.", "PTR"))
     gone = u.DeleteSubnet(subnet="192.0.2.0/24")
-    with pytest.raises(Conflict, match=r"delete them first, or set `reverse` of subnet 192.0.2.64/26 to `plain`") as it:
+    with pytest.raises(Conflict, match=r"delete that first, or set `reverse` of subnet 192.0.2.64/26 to `plain`") as it:
         world.do(gone)
     assert (it.value.facts["holders"], it.value.facts["pointer"]) == ([f"70.{OCTET}"], "")
     world.do(u.ChangeSubnet(subnet="192.0.2.64/26", changes={"reverse": "plain"}))

@@ -12,7 +12,7 @@ from tenure.engine.draft import Draft
 from tenure.engine.state import State
 from tenure.errors import Conflict
 from tenure.model.dnsdata import Zone
-from tenure.naming.reverse import classless_span, pointer_name
+from tenure.naming.reverse import classless_span, pointer_name, zone_span
 from tenure.naming.templates import parse_template, readings
 
 _SHOWN: Final = 20
@@ -35,7 +35,8 @@ def unshadowed(draft: Draft, vrf: str, name: str) -> None:
     if around is None:
         return
     made = _made_below(draft.state, around, name)
-    held, count = held_below(draft, around, name)
+    reverse = zone_span(name) is not None  # pointers go to the innermost zone
+    held, count = ([], 0) if reverse else held_below(draft, around, name)
     if made or count:
         holders, count = (made + held)[:_SHOWN], len(made) + count
         raise Conflict(

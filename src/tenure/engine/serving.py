@@ -14,14 +14,18 @@ from tenure.naming.authority import own_server
 
 
 def served_by(state: State, vrf: str, server: str) -> Iterator[Zone]:
-    """The zones of a vrf that a server serves, as they say or as the vrf does; not by its own name in each.
+    """The zones of a vrf that a server serves, as they say, as the vrf does, or as this server's own name in one.
 
     Cost: those zones; of one of the vrf's servers a look at all zones.
     """
+    of_vrf = state.vrfs[vrf].name_servers
     for id_ in state.aimed.get(server, ()):
         if id_ in state.zones and state.zones[id_].vrf == vrf:
             yield state.zones[id_]
-    if server in state.vrfs[vrf].name_servers:
+    home = state.zone_named(vrf, server.partition(".")[2])
+    if home is not None and own_server(home.name) == server and not (home.name_servers or of_vrf or home.catalog):
+        yield home
+    if server in of_vrf:
         yield from (z for z in state.zones.values() if z.vrf == vrf and not z.name_servers and not z.catalog)
 
 
