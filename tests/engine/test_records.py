@@ -73,6 +73,10 @@ def test_a_dry_run_records_nothing() -> None:
         ("www..x", "A", "192.0.2.1", None, "/name"),
         ("www.other.example.", "A", "192.0.2.1", None, "/name"),
         ("a" * 64, "A", "192.0.2.1", None, "/name"),
+        ("q3.prod.example", "A", "192.0.2.1", None, "/name"),
+        ("*.PROD.example", "A", "192.0.2.1", None, "/name"),
+        ("prod.example", "MX", "0 .", None, "/name"),
+        ("q3", "CNAME", "q4.prod.example", None, "/data"),
         ("x." * 125 + "x", "A", "192.0.2.1", None, "/name"),
         ("a.*", "TXT", "x", None, "/name"),
         ("_x", "A", "192.0.2.1", None, "/name"),
@@ -448,3 +452,30 @@ def test_this_servers_own_name_is_nobodys() -> None:
     make(world, "ns", "A", "192.0.2.53")
     world.do(u.ChangeZone(zone=ZONE, changes={"name_servers": ["ns.example.net."]}))
     world.claim(hostname="ns")
+
+
+@pytest.mark.parametrize(
+    ("zone", "owner"),
+    [
+        (REVERSE, "300"), (REVERSE, "05"), (REVERSE, "@"), (REVERSE, "5.0/25"), (REVERSE, "mail"), (REVERSE, "*.300"),
+        (REVERSE, "b._dns-sd._udp.mail"),
+        ("64-26.2.0.192.in-addr.arpa.", "63"), ("64-26.2.0.192.in-addr.arpa.", "128"),
+        ("64-26.2.0.192.in-addr.arpa.", "5.70"), ("10.in-addr.arpa.", "5.0"),
+    ],
+)  # fmt: skip
+def test_a_pointer_is_at_an_address_of_its_zone(zone: str, owner: str) -> None:
+    world = zoned("192.0.2.0/24")
+    for name in ("64-26.2.0.192.in-addr.arpa.", "10.in-addr.arpa."):
+        world.do(u.CreateZone(name=name))
+    refused = refusal(world, owner, "PTR", "x.example.", zone=zone)
+    like = {REVERSE: "5.0.0.10.in-addr.arpa.", "10.in-addr.arpa.": "5.0.0.10.in-addr.arpa."}
+    assert isinstance(refused, InvalidValue) and refused.facts["pointer"] == "/name"
+    assert like.get(zone, f"64.{zone}") in str(refused)
+
+
+@pytest.mark.parametrize(
+    ("owner", "type_"),
+    [("7", "PTR"), ("*", "PTR"), ("b._dns-sd._udp", "PTR"), ("0/25", "NS"), ("5", "CNAME"), ("mail", "TXT")],
+)
+def test_other_owners_in_reverse_zones_are_free(owner: str, type_: str) -> None:
+    make(zoned(), owner, type_, "x.example.", zone=REVERSE)

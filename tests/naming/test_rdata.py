@@ -38,8 +38,9 @@ MORE = (
         ("SRV", "0 5 5060 sip", "0 5 5060 sip.example.com.", "000000051" + "3c4" + wire("sip.example.com.").hex()),
         ("SRV", "0 0 0 .", "0 0 0 .", "00000000000000"),  # RFC 2782: the service is decidedly not available
         ("TXT", '"v=spf1 -all"', '"v=spf1 -all"', "0b" + b"v=spf1 -all".hex()),
-        ("TXT", "a  b", '"a" "b"', "01610162"),
-        ("TXT", '"a;b" c\\;d', '"a;b" "c;d"', "03613b6203633b64"),
+        ("TXT", '"a"  "b"', '"a" "b"', "01610162"), ("TXT", '"a""b"', '"a" "b"', "01610162"),
+        ("TXT", "c\\;d", '"c;d"', "03633b64"), ("TXT", "\\# 2 0161", '"a"', "0161"),
+        ("TXT", '"' + '\\"' * 255 + '"', None, "ff" + "22" * 255),
         ("TXT", '""', '""', "00"),
         ("TXT", '"ü\\010"', '"\\195\\188\\010"', "03c3bc0a"),
         ("CAA", '0 issue "ca.example.net"', '0 issue "ca.example.net"', "00056973737565" + b"ca.example.net".hex()),
@@ -77,9 +78,13 @@ def test_what_the_standards_show(type_: RecordType, text: str, spelling: str | N
         ("MX", "10 10.0.0.1"), ("MX", "10 a_b"), ("MX", "10 mail x"),
         ("SRV", "0 5 5060"), ("SRV", "0 5 65536 sip"), ("SRV", "0 5 5060 _x"), ("SRV", "٣ 0 0 sip"),
         ("TXT", '"' + "x" * 256 + '"'), ("TXT", '"\\256"'), ("TXT", "x " * 2049), ("TXT", '"' + "\\255" * 1024 + '"'),
+        ("TXT", "v=spf1 mx -all"), ("TXT", '"a" b'), ("TXT", 'a"b"'), ("TXT", "x" * 256), ("TXT", '"' + "ü" * 128 + '"'),
+        ("CNAME", "a.example.com"), ("MX", "10 Example.com"), ("SRV", "0 0 1 x.example.com"), ("NS", "ns.example.com"),
+        ("HTTPS", "1 a.example.com"),
         ("CAA", "0 issue"), ("CAA", "256 issue x"), ("CAA", '0 is-sue "x"'), ("CAA", "0 issue a b"),
         ("CAA", f"0 {'a' * 16} x"), ("CAA", f"\\# 19 0010{'61' * 16}78"), ("CAA", "\\# 2 0000"), ("CAA", "\\# 1 00"),
-        ("SSHFP", "1 1 xyz"), ("SSHFP", "1 1 00"), ("SSHFP", "\\# 2 0000"), ("SSHFP", "4 2 " + "00" * 20), ("SSHFP", "256 1 " + "00" * 20),
+        ("SSHFP", "1 1 xyz"), ("SSHFP", "1 1 00"), ("SSHFP", "\\# 2 0000"),
+        ("SSHFP", "4 2 " + "00" * 20), ("SSHFP", "256 1 " + "00" * 20),
         ("SVCB", "1"), ("SVCB", "x foo"), ("SVCB", "65536 foo"), ("SVCB", "0 foo alpn=h2"), ("SVCB", "\\# 1 00"),
         ("SVCB", "1 foo alpn=h2 alpn=h3"),
         ("SVCB", "1 foo port=65536"), ("SVCB", "1 foo mandatory=alpn"), ("SVCB", "1 foo mandatory=mandatory"),
@@ -91,6 +96,19 @@ def test_what_is_no_data_is_refused(type_: RecordType, text: str) -> None:
         rdata.parse(type_, text, ORIGIN)
     assert caught.value.facts["pointer"] == "/data"
     assert str(caught.value.facts["value"]).isprintable() or len(caught.value.facts["value"]) <= 256
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "advice"),
+    [
+        ("TXT", "v=spf1 mx -all", 'put in quotes: "v=spf1 mx -all"'),
+        ("TXT", '"' + "x" * 256 + '"', "split it into several in quotes"),
+        ("MX", "10 q3.example.com", "end it with a dot, or leave example.com out"),
+    ],
+)
+def test_a_refusal_says_what_was_meant(type_: RecordType, text: str, advice: str) -> None:
+    with pytest.raises(InvalidValue, match=advice):
+        rdata.parse(type_, text, ORIGIN)
 
 
 @given(type_=st.sampled_from(ALL), text=st.one_of(st.text(max_size=60), st.text(alphabet=MORE, max_size=60)))

@@ -16,12 +16,13 @@ from tenure.model.dnsdata import Zone, ZoneRecord
 from tenure.model.policy import RecordType
 from tenure.model.uses import ChangeRecord, CreateRecord, DeleteRecord
 from tenure.naming import rdata
-from tenure.naming.hostnames import fqdn, parse_name, wire
-from tenure.naming.reverse import owner_number, zone_span
+from tenure.naming.hostnames import absolute, parse_name, wire
+from tenure.naming.reverse import classless_span, owner_number, zone_span
 from tenure.net.addresses import text_of
 
 _HOSTS: Final = ("A", "AAAA", "MX")
 _IN_REVERSE: Final = ("CNAME", "NS", "PTR", "TXT")
+_SERVICES: Final = "._dns-sd._udp."
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -107,7 +108,7 @@ def owner_in(zone: Zone, name: str) -> str:
     Raises:
         InvalidValue: It is no name, or not in the zone; pointer `/name`.
     """
-    owner = zone.name if name == "@" else fqdn(parse_name(name, "/name", wildcard=True), zone.name, "/name")
+    owner = zone.name if name == "@" else absolute(parse_name(name, "/name", wildcard=True), zone.name, "/name")
     if owner != zone.name and not owner.endswith("." + zone.name):
         raise InvalidValue(f"{owner} is not in zone {zone.name}", pointer="/name", value=name)
     return owner
@@ -125,6 +126,11 @@ def may_be_called(zone: Zone, owner: str, type_: RecordType) -> None:
     reverse = zone_span(zone.name) is not None
     if reverse and type_ not in _IN_REVERSE:
         raise InvalidValue(f"a reverse zone has no {type_} records", pointer="/type", allowed=list(_IN_REVERSE))
+    if reverse and type_ == "PTR" and not _points(zone, owner):
+        span = classless_span(zone.name)
+        like = "5.0.0.10.in-addr.arpa., all of the address" if span is None else f"{span[0] & 255}.{zone.name}"
+        said = f"{owner} is no address of zone {zone.name}, as the owner of a PTR is here: {like}"
+        raise InvalidValue(said, pointer="/name", value=owner)
     if ("_" in owner and type_ in _HOSTS) or ("/" in owner and not reverse):
         raise InvalidValue(f"{owner} is no name of a host, which a record of type {type_} needs", pointer="/name")
     if owner == zone.name and type_ == "NS":
@@ -133,6 +139,14 @@ def may_be_called(zone: Zone, owner: str, type_: RecordType) -> None:
         raise InvalidValue("a zone cannot be an alias: it has records of its own at its name", pointer="/type")
     if owner.startswith("*.") and type_ == "NS":
         raise InvalidValue("a wildcard cannot be delegated", pointer="/name")
+
+
+def _points(zone: Zone, owner: str) -> bool:
+    """Whether an owner is of an address of a zone, of all of those (a wildcard), or of their services (RFC 6763)."""
+    if owner_number(zone.name, owner) is not None:
+        return True
+    above = owner[2:] if owner.startswith("*.") else owner.partition(_SERVICES)[2]
+    return above == zone.name or zone_span(above) is not None
 
 
 def doubles(draft: Draft, zone: Zone, record: ZoneRecord) -> bool:

@@ -120,6 +120,23 @@ def fqdn(hostname: str, domain: str, pointer: str = "/hostname") -> str:
     return name
 
 
+def absolute(name: str, zone: str, pointer: str) -> str:
+    """The absolute name that a record of a zone means by its owner, or by a name in its data.
+
+    Args:
+        name, zone, pointer: As of `fqdn`.
+
+    Raises:
+        InvalidValue: Together they are longer than 253 octets; or the name is relative and ends as the zone is called,
+            which nobody means.
+    """
+    if ("." + name).endswith("." + zone[:-1]):
+        raise InvalidValue(
+            f"{name} would be {name}.{zone}: end it with a dot, or leave {zone[:-1]} out", pointer=pointer, value=name
+        )
+    return fqdn(name, zone, pointer)
+
+
 def wire(name: str) -> bytes:
     """An absolute name in wire form, uncompressed, its case as it is.
 
