@@ -2,10 +2,10 @@
 
 import dns.serial
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tenure.naming.serial import later, leap, step, steps
+from tenure.naming.serial import halfway, later, leap, step, steps
 
 TOP = 2**32 - 1
 serials = st.integers(0, TOP)
@@ -81,3 +81,21 @@ def test_seven_leaps_in_a_row_are_still_later(serial: int) -> None:
 
 def test_a_leap_across_the_wrap_is_not_zero() -> None:
     assert leap(2**32 - 2**28) == 1
+
+
+@given(serials | st.just(2**31 + 1), serials | st.integers(2**31 - 2, 2**31 + 2))
+def test_whatever_is_not_later_is_reached_by_way_of_one_that_is(first: int, last: int) -> None:
+    """RFC 1982 section 7; from just before the first it takes one more."""
+    assume(first and last and first != last and not later(last, first))
+    by_way_of = []
+    while not later(last, first):
+        assert later(halfway(first, last), first)
+        by_way_of.append(first := halfway(first, last))
+    assert all(by_way_of) and len(by_way_of) <= 2
+
+
+@given(serials)
+def test_half_way_leaves_room_for_changes_in_the_meantime(first: int) -> None:
+    last = (first + 2**31) % 2**32
+    assume(first and last)
+    assert steps(halfway(first, last), last) >= 2**30

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure.model import uses as u
+from tenure.model.answers import Failure
 from tenure.model.dnsdata import Record
 from tenure.naming import records
 from tenure.service.contents import zone_contents
@@ -165,3 +166,69 @@ def test_a_zone_alone_holds_what_it_holds_among_all(node: Node) -> None:
                 alone = {zone.id: sorted(found) for zone, *_, found in zone_contents(snapshot, wanted)}
                 assert alone == {id_: every[id_] for id_ in wanted}
     assert sum(map(len, every.values())) == 2 * len(addresses.split())
+
+
+def refusal(node: Node, use: u.Use) -> Failure:
+    answer = node.answer(use)
+    assert isinstance(answer, Failure) and answer.code == "invalid_value"
+    return answer
+
+
+def test_a_zone_goes_on_from_a_serial_that_is_given(tmp_path: Path, seed: int) -> None:
+    world = World(tmp_path, seed)
+    one, two = world.node("one"), world.node("two")
+    world.furnish(one)
+    two.writer.step()
+    (zone,) = [each for each in one.writer.memory.state.zones.values() if each.name == "prod.example."]
+    one.ok(u.ChangeZone(zone=zone.id, changes={"serial": 2024010102, "ttl": 600}))
+    two.writer.step()
+    assert {node.writer.memory.serials[zone.id] for node in (one, two)} == {2024010102}
+    assert {node.names.serials[zone.id] for node in (one, two)} == {2024010102}
+    two.claim("a", hostname="vm-1")
+    one.writer.step()
+    assert {node.writer.memory.serials[zone.id] for node in (one, two)} == {2024010103}
+    refused = refusal(one, u.ChangeZone(zone=zone.id, changes={"serial": 7}))
+    assert refused.facts["current"] == 2024010103
+    between = refused.facts["between"]
+    for number in (between, 7):
+        two.ok(u.ChangeZone(zone=zone.id, changes={"serial": number}))
+    one.writer.step()
+    assert {node.writer.memory.serials[zone.id] for node in (one, two)} == {7}
+    for node in (one, two):
+        node.check()
+    world.close()
+
+
+def test_the_serial_that_a_zone_has_is_no_change(node: Node) -> None:
+    (zone,) = [each for each in node.writer.memory.state.zones.values() if each.name == "prod.example."]
+    node.claim("a", hostname="vm-1")
+    has = node.writer.memory.serials[zone.id]
+    node.ok(u.ChangeZone(zone=zone.id, changes={"serial": has}))
+    assert node.writer.memory.serials[zone.id] == has
+    node.ok(u.ChangeZone(zone=zone.id, changes={"serial": has, "ttl": 60}))
+    assert node.writer.memory.serials[zone.id] == has + 1
+    node.check()
+
+
+def test_a_zone_that_comes_back_has_no_serial_twice_whatever_is_given(node: Node) -> None:
+    def made(**fields: object) -> int:
+        node.ok(u.CreateZone(name="made.example.", fields=fields))
+        (zone,) = [each.id for each in node.writer.memory.state.zones.values() if each.name == "made.example."]
+        number = node.names.serials[zone]
+        node.ok(u.DeleteZone(zone=zone))
+        return number
+
+    assert made(serial=3_000_000_000) == 3_000_000_000
+    assert made() == 3_000_000_001
+    assert made(serial=5) == 5, "later, on the circle"
+    assert made(serial=4) == 6
+    assert made(serial=6) == 7
+
+
+@pytest.mark.parametrize("number", [0, 2**32, -1])
+def test_what_is_no_serial(node: Node, number: int) -> None:
+    for use in (
+        u.CreateZone(name="made.example.", fields={"serial": number}),
+        u.ChangeZone(zone="prod.example.", changes={"serial": number}),
+    ):
+        assert refusal(node, use).facts["pointer"] == "/serial"

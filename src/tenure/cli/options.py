@@ -80,6 +80,9 @@ Ttl = Annotated[int | None, Option(metavar="DURATION", parser=seconds, help="Of 
 NegativeTtl = Annotated[
     int | None, Option(metavar="DURATION", parser=seconds, help="Of absent names; 1m.", show_default=False)
 ]
+Serial = Annotated[
+    int | None, Option(metavar="NUMBER", help="Go on from this one, later than its own (RFC 1982).", show_default=False)
+]
 NameServers = Annotated[
     list[str] | None,
     Option(metavar="NAME", help="Who serves it; this server under ns.ZONE. Repeatable.", show_default=False),

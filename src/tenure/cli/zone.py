@@ -14,6 +14,7 @@ from tenure.cli.options import (
     NameServers,
     NameTemplate,
     NegativeTtl,
+    Serial,
     Ttl,
     VrfFilter,
     Words,
@@ -50,6 +51,7 @@ def create(
     negative_ttl: NegativeTtl = None,
     name_servers: NameServers = None,
     name_template: NameTemplate = None,
+    serial: Serial = None,
 ) -> None:
     """Make a zone that stays. Networks and subnets make theirs by themselves."""
     fields = _fields(locals())
@@ -78,6 +80,7 @@ def set_(
     negative_ttl: NegativeTtl = None,
     name_servers: NameServers = None,
     name_template: NameTemplate = None,
+    serial: Serial = None,
     kept: Annotated[
         bool | None, Option("--kept/--no-kept", help="Whether it stays without a network or subnet that needs it.")
     ] = None,

@@ -6,7 +6,7 @@ second address of a claim, the second claim of a batch) sees it. A refusal
 unwinds what was reduced; nothing of a refused use remains.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -43,12 +43,14 @@ class Moment(msgspec.Struct):
         ids: Fresh ids, never ending.
         seed: Random bits for strategies that want them.
         clock_margin: Seconds added to the last DHCP promise before an address is given to another.
+        serials: Of each zone that was there before, by id.
     """
 
     now: datetime
     ids: Iterator[str]
     seed: int = 0
     clock_margin: int = 5
+    serials: Mapping[str, int] = {}
 
 
 class Draft:
@@ -60,9 +62,10 @@ class Draft:
         events: What will be recorded, in order.
         was: Vrfs, networks, subnets, ranges and zones that it made, changed or deleted, as they were before it,
             by id; None for what is new.
+        serials: Those that it gave to zones, by id.
     """
 
-    __slots__ = ("_undo", "asked", "events", "facts", "moment", "state", "was")
+    __slots__ = ("_undo", "asked", "events", "facts", "moment", "serials", "state", "was")
 
     def __init__(self, asked: Submission, state: "State", facts: Facts, moment: Moment) -> None:
         self.asked = asked
@@ -71,6 +74,7 @@ class Draft:
         self.moment = moment
         self.events: list[Event] = []
         self.was: dict[str, Any] = {}
+        self.serials: dict[str, int] = {}
         self._undo: list[Undo] = []
 
     def record(self, event: Event) -> None:

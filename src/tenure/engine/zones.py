@@ -18,6 +18,7 @@ from tenure.model import events as e
 from tenure.model.answers import Made, Nothing
 from tenure.model.dnsdata import CATALOG, Zone
 from tenure.model.uses import ChangeZone, CreateZone, DeleteZone
+from tenure.naming import serial
 from tenure.naming.authority import CONTACT
 from tenure.naming.hostnames import LONGEST_NAME, parse_name
 from tenure.naming.reverse import classless_span, zone_span
@@ -34,6 +35,7 @@ class _Said(msgspec.Struct, frozen=True):
     negative_ttl: int = 60
     name_servers: tuple[str, ...] = ()
     name_template: str | None = None
+    serial: int = serial.FIRST
 
 
 def find_zone(state: State, name: str, pointer: str = "") -> Zone:
@@ -76,6 +78,8 @@ def create_zone(use: CreateZone, draft: Draft) -> Made:
     zone = Zone(id=next(draft.moment.ids), vrf=vrf, name=name, kept=True, **msgspec.structs.asdict(said))
     zone = _sound(zone)
     unshadowed(draft, vrf, name)
+    if "serial" in use.fields:
+        draft.serials[zone.id] = zone.serial
     draft.record(e.ZoneCreated(zone=zone))
     reachable(draft.state, vrf, zone.name_servers)
     unlike_others(draft, vrf, name)
@@ -85,6 +89,7 @@ def create_zone(use: CreateZone, draft: Draft) -> Made:
 def change_zone(use: ChangeZone, draft: Draft) -> Made:
     """Change a zone's times, name servers or template, or whether it stays; all of it is new to who follows it.
 
+    A serial that is given must be later than the zone's own: who follows it would take no other (RFC 1982).
     What changes nothing is not recorded.
 
     Raises:
@@ -95,7 +100,9 @@ def change_zone(use: ChangeZone, draft: Draft) -> Made:
     old = find_zone(draft.state, use.zone)
     resolve.matching(old.revision, draft.asked.if_match)
     _not_catalog(old)
-    zone = _sound(changed(old, use.changes, ("vrf", "name", "serial", "floor")))
+    zone = _sound(changed(old, use.changes, ("vrf", "name", "floor")))
+    if "serial" in use.changes:
+        zone = _going_on(draft, old, zone)
     if old.kept and not zone.kept and not needing(draft.state, old):
         raise Conflict(f"nothing else needs zone {old.name}; delete it", zone=old.id, pointer="/kept")
     if msgspec.structs.replace(zone, revision=old.revision) == old:
@@ -173,8 +180,33 @@ def _not_catalog(zone: Zone) -> None:
         raise Conflict(f"{zone.name} is the catalog: it is there as long as there are secondaries", zone=zone.id)
 
 
+def _going_on(draft: Draft, old: Zone, zone: Zone) -> Zone:
+    """A zone with the serial that was asked for; if it has that already, as it was."""
+    current = draft.moment.serials.get(zone.id, old.serial)
+    if zone.serial == current:
+        return msgspec.structs.replace(zone, serial=old.serial)
+    if not serial.later(zone.serial, current):
+        between = serial.halfway(current, zone.serial)
+        raise InvalidValue(
+            f"serial {zone.serial} is not later than {current}, and nobody who follows the zone would (RFC 1982): to go"
+            f" round to it, set {between} first, wait until all secondaries have that, and then set {zone.serial}",
+            pointer="/serial",
+            current=current,
+            between=between,
+        )
+    draft.serials[zone.id] = zone.serial
+    return zone
+
+
 def _sound(zone: Zone) -> Zone:
     """A zone whose fields hold, its servers and template in their one spelling."""
+    if not serial.FIRST <= zone.serial <= serial.LAST:
+        raise InvalidValue(
+            f"serial must be {serial.FIRST} to {serial.LAST}",
+            pointer="/serial",
+            minimum=serial.FIRST,
+            maximum=serial.LAST,
+        )
     for field in ("ttl", "negative_ttl"):
         if not 0 <= getattr(zone, field) <= LONGEST_TTL:
             raise InvalidValue(

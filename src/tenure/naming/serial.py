@@ -6,6 +6,7 @@ Zero is never used: some servers take it for "no zone yet".
 from typing import Final
 
 FIRST: Final = 1
+LAST: Final = 2**32 - 1
 _CIRCLE: Final = 2**32
 _HALF: Final = 2**31
 _LEAP: Final = 2**28
@@ -29,6 +30,15 @@ def step(serial: int) -> int:
 def steps(first: int, last: int) -> int:
     """How many steps lead from a serial to a later one; where they pass zero, which is never used, one more."""
     return (last - first) % _CIRCLE
+
+
+def halfway(first: int, last: int) -> int:
+    """The serial by way of which a zone goes from one to another that is not later: later than the first; never 0.
+
+    The other is later than that, unless it is just before the first: then it takes one more.
+    Source: RFC 1982 section 7.
+    """
+    return (first + (last - first) % _CIRCLE // 2) % _CIRCLE or LAST
 
 
 def leap(serial: int) -> int:

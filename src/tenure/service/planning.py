@@ -102,7 +102,7 @@ class Planned:
         try:
             zoning.follow(made.draft)
             if made.events and not asked.dry_run:
-                self.notes.note(made.events)
+                self.notes.note(made.events, made.draft.serials)
                 self.changes.append(Change(next(moment.ids), asked, made))
                 if asked.key:
                     self.digests.setdefault((asked.actor, asked.key), asked.digest)
@@ -204,7 +204,7 @@ class Planner:
         wanted = Wanted()
         asked = [_wants(item, wanted, replays, memory, trusted=trusted) for item in items]
         planned.facts = _facts(turn, wanted)
-        moment = Moment(turn.now, self.ids, clock_margin=self._clock_margin)
+        moment = Moment(turn.now, self.ids, clock_margin=self._clock_margin, serials=memory.serials)
         line = None
         for item, each in zip(items, asked, strict=True):
             if item.line is not line or not item.asked.dry_run:

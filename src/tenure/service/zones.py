@@ -6,7 +6,7 @@ made, with the state at each of its changes, because it cannot be derived later.
 Every node computes the same from the same entries.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -24,6 +24,7 @@ from tenure.service.links import SHAPING, Link, Links
 Serials = dict[str, int]
 """Current serial by zone id."""
 What = Literal["add", "remove"]
+_NONE: Final[Mapping[str, int]] = {}
 
 
 class Move(NamedTuple):
@@ -72,9 +73,10 @@ class Notes:
         self._doubled: dict[str, set[Record]] = {}
         self._whole: dict[str, Zone | None] = {}
         self._created: set[str] = set()
+        self._given: dict[str, int] = {}
 
-    def note(self, events: Sequence[e.Event]) -> None:
-        """Take in the events of one change, after they were reduced.
+    def note(self, events: Sequence[e.Event], given: Mapping[str, int] = _NONE) -> None:
+        """Take in the events of one change, after they were reduced; `given` are serials that it gave to zones.
 
         Raises:
             InvalidValue: A name would be longer than names can be; nothing was taken in.
@@ -88,6 +90,7 @@ class Notes:
             raise
         for zone, change in found:
             self._changes.setdefault(zone, []).append(change)
+        self._given.update(given)
         for event in events:
             noted = _NOTED.get(type(event))
             if noted is not None:
@@ -99,7 +102,7 @@ class Notes:
         Args:
             serials: Current ones.
             sequence: Place of the transaction's last entry.
-            first: The serial of a zone that is new.
+            first: The serial of a zone that is new; of any other, one that it never had.
             follow: The transaction is another node's: the serials of whole zones are those in its events.
         """
         changes, moved, stamped = [], dict[str, int | None](), dict[str, Zone]()
@@ -124,7 +127,12 @@ class Notes:
     def _serial_of_whole(self, zone: Zone, serials: Serials, first: Callable[[Zone], int], follow: bool) -> int:
         if follow:
             return zone.serial
-        return first(zone) if zone.id in self._created else serial.step(serials[zone.id])
+        unused = first(zone)
+        number = unused if zone.id in self._created else serial.step(serials[zone.id])
+        given = self._given.get(zone.id)
+        if given is not None and all(given == each or serial.later(given, each) for each in (unused, number)):
+            return given
+        return number
 
     def _all(self) -> Iterator[tuple[str, list[records.Change]]]:
         """Every change by zone, those of what people made last."""

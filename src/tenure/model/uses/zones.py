@@ -15,7 +15,10 @@ class CreateZone(Asking, frozen=True, kw_only=True):
 
 
 class ChangeZone(Asking, frozen=True, kw_only=True):
-    """Change a zone's TTLs, name servers or template, or whether it stays; `zone` is an id, or a name of one vrf's."""
+    """Change a zone's TTLs, servers, template or serial, or whether it stays; `zone` is an id, or a name of one vrf's.
+
+    A serial must be later than the zone's own (RFC 1982).
+    """
 
     zone: str
     changes: dict[str, object]

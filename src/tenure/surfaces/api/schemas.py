@@ -106,6 +106,15 @@ NameServers = Annotated[list[Hostname], Meta(max_length=16, examples=[["ns1.exam
 """Whoever takes them in has `servers_of` look at them."""
 Seconds30Days = Annotated[int, Meta(ge=0, le=30 * 86400, description="Seconds, at most 30 days.", examples=[300])]
 Ttl = Annotated[int, Meta(ge=0, le=7 * 86400, description="Seconds, at most a week.", examples=[300])]
+Serial = Annotated[
+    int,
+    Meta(
+        ge=1,
+        le=2**32 - 1,
+        description="SOA serial: later (RFC 1982) than the zone's own.",
+        examples=[2024010102],
+    ),
+]
 NegativeTtl = Annotated[int, Meta(ge=0, le=86400, description="Seconds, at most a day.", examples=[60])]
 LeaseTime = Annotated[int, Meta(ge=60, le=30 * 86400, description="Seconds, at most 30 days.", examples=[3600])]
 LengthV4 = Annotated[int, Meta(ge=8, le=32, description="A prefix length.", examples=[28])]

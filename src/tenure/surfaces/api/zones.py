@@ -26,6 +26,7 @@ from tenure.surfaces.api.schemas import (
     Read,
     Reference,
     Search,
+    Serial,
     Template,
     Ttl,
 )
@@ -58,6 +59,7 @@ class _Settings(Patch):
     negative_ttl: NegativeTtl | UnsetType = UNSET
     name_servers: NameServers | UnsetType = UNSET
     name_template: Template | UnsetType | None = UNSET
+    serial: Serial | UnsetType = UNSET
 
 
 class ZoneIn(_Settings, kw_only=True):
@@ -139,8 +141,10 @@ async def _show(backing: Backing, zones: list[Zone]) -> list[Zone]:
 
 async def _stamped(asked: Asked, zone: Zone) -> Zone:
     """A zone that a change answered, with the serial that it got when that was recorded."""
-    recorded = (await asked.backing.read(asked.backing.committed.reads.zone, zone.id)).value or zone
     (shown,) = await _show(asked.backing, [zone])
+    if asked.query.dry_run and asked.body.serial is not UNSET:
+        return shown
+    recorded = (await asked.backing.read(asked.backing.committed.reads.zone, zone.id)).value or zone
     return msgspec.structs.replace(shown, serial=recorded.serial, floor=recorded.floor)
 
 
@@ -210,7 +214,11 @@ async def show(asked: Asked) -> Response:
     refusals=("not_found", "conflict"),
 )
 async def change(asked: Asked) -> Response:
-    """Change its TTLs, name servers or name template, or whether it stays. Whoever follows it takes it whole."""
+    """Change its TTLs, name servers, name template or serial, or whether it stays. Whoever follows it takes it whole.
+
+    `serial` makes servers follow that know a later one of another primary. It must be later than the zone's own (RFC
+    1982); the refusal of any other says in two steps how to get to it.
+    """
     reply = await asked.submit(ChangeZone(zone=await target(asked), changes=asked.body.changes()))
     zone = await _stamped(asked, made(reply.answer, "zone"))
     return answer(zone, revision=zone.revision)
