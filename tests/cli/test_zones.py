@@ -144,7 +144,7 @@ def test_a_secondary_and_its_configuration(tenure: Command, tmp_path: Path, form
         file = tmp_path / "server.conf"
         file.write_text(key + text)
         assert _accepted(form, file) == "", file.read_text()
-    assert ("prod.example." in text) == (form == "nsd")
+    assert ("prod.example" in text) == (form == "nsd")
     assert ("catalog.tenure.invalid" in text) is True
     assert tenure("secondary", "delete", name) == f"Secondary {name} is deleted.\n"
     if signed:

@@ -145,7 +145,7 @@ def _nsd(source: Source) -> Iterator[str]:
     for zone in source.zones:
         if zone != CATALOG:
             yield "zone:"
-            yield f'    name: "{zone}"'
+            yield f'    name: "{zone.rstrip(".")}"'
             yield f'    include-pattern: "{_NAME}"'
 
 
