@@ -13,7 +13,6 @@ import httpx
 from tenure.model.answers import Leased, Reply
 from tenure.model.leases import Client, Lease, Place
 from tenure.model.uses import LeaseCommit, LeaseOffer, Submission
-from tenure.naming.reverse import parse_pointer
 from tenure.service.contents import zone_contents
 from tenure.service.upkeep import Upkeep
 from tests.lab.dhcp_clients import Dhclient
@@ -25,7 +24,7 @@ from tests.whole.serving import SERVE, Serving, until
 _LINK = Place(link=int(ip_address("192.0.2.1")))
 _WEEK = 7 * 86400
 _SERVER = "192.0.2.1"
-_REVERSE = ("2.0.192.in-addr.arpa.", "100.51.198.in-addr.arpa.", "113.0.203.in-addr.arpa.")
+_REVERSE = ("0-26.2.0.192.in-addr.arpa.", "0-28.100.51.198.in-addr.arpa.", "0-28.113.0.203.in-addr.arpa.")
 
 Names = dict[str, set[str]]
 
@@ -91,7 +90,7 @@ class InProcess:
     def pointers(self) -> Names:
         """Of the zones, loaded whole."""
         found = (record for zone in _REVERSE for record in self._records(zone) if record.type == 12)
-        return _grouped((str(ip_address(_pointed(r.owner))), _name(r.rdata)) for r in found)
+        return _grouped((_pointed(r.owner), _name(r.rdata)) for r in found)
 
     def close(self) -> None:
         """Let go of everything."""
@@ -182,7 +181,7 @@ class Running:
     def pointers(self) -> Names:
         """By zone transfer."""
         found = (line for zone in _REVERSE for line in self._transfer(zone))
-        return _grouped((str(ip_address(_pointed(owner))), data) for owner, kind, data in found if kind == "PTR")
+        return _grouped((_pointed(owner), data) for owner, kind, data in found if kind == "PTR")
 
     def close(self) -> None:
         """End what runs."""
@@ -219,10 +218,9 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> Names:
     return found
 
 
-def _pointed(owner: str) -> int:
-    found = parse_pointer(owner)
-    assert found is not None and found[0] == 4
-    return found[1]
+def _pointed(owner: str) -> str:
+    """The address that a pointer is of: the label of a prefix's own zone is no octet."""
+    return ".".join(reversed([label for label in owner.split(".") if label.isdigit()]))
 
 
 def _name(rdata: bytes) -> str:

@@ -170,11 +170,18 @@ def test_the_page_needs_nobody_else(tmp_path: Path) -> None:
         assert json.loads(client.get("/openapi.json").text)["openapi"].startswith("3.1")
 
 
-def test_two_zones_of_one_name_are_noted_where_readiness_is_asked(tmp_path: Path) -> None:
+def test_zones_that_nobody_can_ask_for_are_noted_where_readiness_is_asked(tmp_path: Path) -> None:
     with Serving(tmp_path / "data") as serving, serving.client() as client:
+
+        def notes() -> list[str]:
+            found: list[str] = client.get("/readyz").json()["notes"]
+            return found
+
         client.post("/v1/networks", json={"name": "prod", "domain": "prod.example."}).raise_for_status()
-        assert client.get("/readyz").json()["notes"] == []
+        assert notes() == []
         client.post("/v1/vrfs", json={"name": "blue"}).raise_for_status()
         client.post("/v1/networks", json={"name": "b", "vrf": "blue", "domain": "prod.example."}).raise_for_status()
-        (note,) = until(lambda: client.get("/readyz").json()["notes"])
-        assert note.endswith("same name: 1")
+        (note,) = until(notes)
+        assert "zones" in note and note.endswith(": blue")
+        client.post("/v1/tsig-keys", json={"name": "blue-key", "vrf": "blue"}).raise_for_status()
+        until(lambda: not notes())
