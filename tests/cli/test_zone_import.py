@@ -32,7 +32,9 @@ def test_a_file_is_tried_then_imported_and_then_there(tenure: Command, tmp_path:
     made = tenure.json(*words)
     assert made["zone_made"]
     assert made["counts"] == {"named": 0, "claimed": 0, "record": 3, "already": 0, "left out": 2, "refused": 0}
-    assert tenure.json("zone", "show", "moved.example.")["ttl"] == 3600
+    shown = tenure.json("zone", "show", "moved.example.")
+    assert (shown["ttl"], shown["serial"], made["serial"]) == (3600, 8, 8)
+    assert "The zone goes on from serial 8, the next after the source's." in tried
     held = tenure.json("event", "list")
     again = json.loads(tenure(*words, "--report", "json"))
     assert (again["zone_made"], again["counts"]["record"], again["counts"]["already"]) == (False, 0, 3)

@@ -237,3 +237,37 @@ def test_names_that_cannot_be_are_told(site: Site) -> None:
         origin_name(".")
     with pytest.raises(NotFound):
         _plan(site, START, vrf="none")
+
+
+def _serial(site: Site, zone: str = ZONE) -> int:
+    return int(site.get(f"/v1/zones/{zone}")["serial"])
+
+
+def test_a_new_zone_goes_on_from_the_serial_of_its_source(site: Site) -> None:
+    text = "$TTL 60\n@ SOA ns a 2024010101 2 3 4 900\nwww A 192.0.2.80\n"
+    assert _import(site, text, "corp.example.")["serial"] == 2024010102
+    assert _serial(site, "corp.example.") == 2024010102
+
+
+def test_a_zone_that_a_network_brought_goes_on_from_the_serial_of_its_source(site: Site) -> None:
+    text = START.replace(" 7 ", " 2024010101 ") + "www A 192.0.2.80\n"
+    assert _import(site, text)["serial"] == 2024010102
+    assert _serial(site) == 2024010103
+
+
+@pytest.mark.parametrize("source", [4294967295, 4294967290, 1])
+def test_a_serial_at_the_end_of_the_circle(site: Site, source: int) -> None:
+    """0 is never used; 1 comes after 4294967295 (RFC 1982), and the zone that has it does not follow."""
+    report = _import(site, START.replace(" 7 ", f" {source} ") + "www A 192.0.2.80\n", "corp.example.")
+    assert report["serial"] == _serial(site, "corp.example.") == (1 if source == 4294967295 else source + 1)
+
+
+def test_a_zone_of_a_later_serial_keeps_it(site: Site) -> None:
+    site.ask("PATCH", f"/v1/zones/{ZONE}", {"serial": 2024010101})
+    assert _import(site, START + "www A 192.0.2.80\n")["serial"] is None
+    assert _serial(site) == 2024010102
+
+
+def test_the_serial_of_another_zone_is_not_this_ones(site: Site) -> None:
+    text = "$TTL 60\nother.example. SOA ns a 2024010101 2 3 4 900\nwww A 192.0.2.80\n"
+    assert _import(site, text)["serial"] is None

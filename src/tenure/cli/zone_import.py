@@ -111,6 +111,8 @@ def _print(told: dict[str, Any], refusals: Iterable[str]) -> None:
     output.table(("what", "records"), rows)
     for why, count in Counter(each["why"] for each in told["left out"]).items():
         print(f"Left out: {count:,}, because {why}.")
+    if told["serial"] is not None:
+        print(f"The zone goes on from serial {told['serial']}, the next after the source's.")
     refused = list(refusals)
     for sentence in refused[:_SHOWN]:
         print(sentence, file=sys.stderr)

@@ -22,13 +22,16 @@ def steps(plan: ZonePlan) -> int:
 def perform(client: Client, plan: ZonePlan, advance: Callable[[int], None], *, dry_run: bool = False) -> None:
     """Do what is planned, or try it; each entry of the plan is in its final group then.
 
-    The zone is made with the first of its records; if all of them are refused, it is not.
+    The zone is made with the first of its records; if all of them are refused, it is not. One that is there goes on
+    from the plan's serial before all else.
     A dry run tries each step by itself: what only two of them together would be refused for, it does not see.
 
     Raises:
         TenureError: The zone is refused, or the service answers no longer; the import can be started again, and goes
             on where it stopped.
     """
+    if plan.serial is not None and plan.zone is None:
+        client.zones.change(plan.name, {"serial": plan.serial}, vrf=plan.vrf, dry_run=dry_run)
     for rename in plan.renames:
         _rename(client, rename, plan.vrf, dry_run=dry_run)
         advance(1)
@@ -40,8 +43,8 @@ def perform(client: Client, plan: ZonePlan, advance: Callable[[int], None], *, d
             piece = items[at : at + _PIECE]
             _make(client, piece, before, dry_run=dry_run)
             advance(len(piece))
-    if not any(entry.group == "record" for each in own for entry in each.entries):
-        plan.zone = None
+    if zone and not any(entry.group == "record" for each in own for entry in each.entries):
+        plan.zone = plan.serial = None
 
 
 def _rename(client: Client, rename: Rename, vrf: str, *, dry_run: bool) -> None:
@@ -103,13 +106,14 @@ def _refused(entries: list[Entry], error: TenureError, item: int | None = None) 
 
 
 def report(plan: ZonePlan, *, dry_run: bool) -> Fields:
-    """What became of everything, for programs: `zone`, `made`, `counts`, and each record in its group."""
+    """What became of everything, for programs: `zone`, its new `serial`, `counts`, and each record in its group."""
     groups: dict[str, list[Fields]] = {group: [] for group in GROUPS}
     for entry in plan.entries:
         groups[entry.group].append(_shown(entry))
     counts = {name: len(entries) for name, entries in groups.items()}
     made = plan.zone is not None
-    return {"zone": plan.name, "vrf": plan.vrf, "dry_run": dry_run, "zone_made": made, "counts": counts, **groups}
+    zone = {"zone": plan.name, "vrf": plan.vrf, "zone_made": made, "serial": plan.serial}
+    return {**zone, "dry_run": dry_run, "counts": counts, **groups}
 
 
 def _shown(entry: Entry) -> Fields:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any, Final, Literal, get_args
 
+import dns.serial
+
 from tenure.exchange.present import Fields
 from tenure.exchange.zone_present import ZonePresent, upwards, within
 from tenure.exchange.zone_source import Key, SourceRecord, Unreadable
@@ -69,12 +71,14 @@ class ZonePlan:
     Attributes:
         name: Of the zone.
         zone: The zone, if it is to be made.
+        serial: From which the zone is to go on, so that servers follow that have it from the source; None: it is later.
         entries: One for each record of the source, in its order.
     """
 
     name: str
     vrf: str
     zone: Fields | None = None
+    serial: int | None = None
     entries: list[Entry] = field(default_factory=list)
     renames: list[Rename] = field(default_factory=list)
     claims: list[Making] = field(default_factory=list)
@@ -119,16 +123,21 @@ class _Planner:
         return self.plan
 
     def _zone(self) -> None:
-        """The zone, if there is none: with the TTL that most of its records have."""
-        if self.plan.name in self._present.zones:
+        """The zone, if there is none: with the TTL that most of its records have; and its serial."""
+        soa: Any = next(
+            (each.rdata for each in self._records if (each.owner, each.type) == (self.plan.name, "SOA")), None
+        )
+        known = self._present.zones.get(self.plan.name)
+        self.plan.serial = None if soa is None else _serial_after(soa.serial, known)
+        if known is not None:
             return
         zone: Fields = {"name": self.plan.name, "vrf": self.plan.vrf}
         ttls = Counter(each.ttl for each in self._records if each.type not in _SIGNED)
         if ttls:
             zone["ttl"] = min(ttls.most_common(1)[0][0], _LONGEST_TTL)
-        soa: Any = next((each.rdata for each in self._records if each.type == "SOA"), None)
         if soa is not None:
             zone["negative_ttl"] = min(soa.minimum, _LONGEST_NEGATIVE)
+            zone["serial"] = self.plan.serial
         self.plan.zone = self._present.zones[self.plan.name] = zone
 
     def _place(self, record: SourceRecord | Unreadable) -> Entry:
@@ -246,6 +255,17 @@ class _Planner:
 def _record(entry: Entry) -> SourceRecord:
     assert isinstance(entry.record, SourceRecord)
     return entry.record
+
+
+def _serial_after(source: int, zone: Fields | None) -> int | None:
+    """The next serial after the source's, which is never 0; None if the zone that there is has a later one.
+
+    Source: RFC 1982 section 3.
+    """
+    after = dns.serial.Serial(source) + 1
+    if after.value == 0:
+        after += 1
+    return after.value if zone is None or after > dns.serial.Serial(zone["serial"]) else None
 
 
 def _type_of(ip: str) -> str:

@@ -319,3 +319,16 @@ def test_many_zones_and_records_come_in_one_import(site: Site) -> None:
     ]
     refused = site.ask("POST", "/v1/import", {"items": [*items[:2], {**items[2], "data": "a b"}]})
     assert problem(refused, 409, "conflict")["pointer"] == "/items/0/name"
+
+
+def test_a_zone_goes_on_from_a_serial(site: Site) -> None:
+    made = site.post("/v1/zones", {"name": "made.example.", "serial": 2024010101})
+    assert made["serial"] == 2024010101
+    path = f"/v1/zones/{made['id']}"
+    tried = site.ask("PATCH", f"{path}?dry_run=true", {"serial": 2024010200}).json()
+    assert (tried["serial"], site.get(path)["serial"]) == (2024010200, 2024010101)
+    assert site.ask("PATCH", path, {"serial": 2024010200}).json()["serial"] == 2024010200
+    refused = problem(site.ask("PATCH", path, {"serial": 3}), 422, "invalid_value")
+    assert (refused["pointer"], refused["current"]) == ("/serial", 2024010200)
+    for wrong in (0, 2**32, "1"):
+        problem(site.ask("PATCH", path, {"serial": wrong}), 422, "invalid_value")
