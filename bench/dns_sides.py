@@ -108,11 +108,11 @@ class Nsupdate:
 
     def __exit__(self, *_: object) -> None:
         self._child.kill()
-        self._child.wait()
+        self._child.communicate()
 
 
 class Asked:
-    """One question after the other to one server, by one socket, without a library in between."""
+    """One question after the other to one server, by one socket, without a library in between; a context manager."""
 
     def __init__(self, at: At) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -142,22 +142,29 @@ class Asked:
             pass
         return answer
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
 
 class Timeline:
     """When a server came to each serial, as whoever asks it all the time sees."""
 
     def __init__(self, at: At) -> None:
-        self._asked = Asked(at)
+        self._at = at
         self.seen: list[tuple[float, int]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
     def _follow(self) -> None:
-        while not self._over.wait(0.001):
-            serial = self._asked.serial()
-            if not self.seen or serial != self.seen[-1][1]:
-                self.seen.append((time.monotonic(), serial))
+        with Asked(self._at) as asked:
+            while not self._over.wait(0.001):
+                serial = asked.serial()
+                if not self.seen or serial != self.seen[-1][1]:
+                    self.seen.append((time.monotonic(), serial))
 
     def stop(self) -> list[tuple[float, int]]:
         """All that was seen."""

@@ -8,6 +8,7 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,8 +40,12 @@ def run(report: Report, scale: float, directory: Path) -> None:
 def one_by_one(report: Report, count: int, node: Node, primary: BindPrimary, secondary: Bind, *, whole: bool) -> None:
     """In turns of some fifty, so that whatever else the machine does meets both alike."""
     ours, theirs, own = [], [], []
-    here, there, itself = Asked(node.secondary.at), Asked(secondary.at), Asked(node.at)
-    with Nsupdate(primary.at) as nsupdate:
+    with (
+        Asked(node.secondary.at) as here,
+        Asked(secondary.at) as there,
+        Asked(node.at) as itself,
+        Nsupdate(primary.at) as nsupdate,
+    ):
         for at in range(0, count, TURN):
             for number in range(at, min(at + TURN, count)):
                 node.claim([number])
@@ -62,9 +67,11 @@ def _until_seen(asked: Asked, number: int, began: float) -> float:
 
 def in_a_burst(report: Report, count: int, node: Node, primary: BindPrimary, secondary: Bind, *, whole: bool) -> None:
     """From eight clients, each as fast as it is answered; first one side, then the other."""
-    ours, mine = _burst(count, node.at, node.secondary.at, [node.serving.client() for _ in range(CLIENTS)], _claiming)
-    speakers = [Nsupdate(primary.at) for _ in range(CLIENTS)]
-    theirs, its = _burst(count, primary.at, secondary.at, speakers, _updating)
+    with ExitStack() as opened:
+        clients = [opened.enter_context(node.serving.client()) for _ in range(CLIENTS)]
+        ours, mine = _burst(count, node.at, node.secondary.at, clients, _claiming)
+        speakers = [opened.enter_context(Nsupdate(primary.at)) for _ in range(CLIENTS)]
+        theirs, its = _burst(count, primary.at, secondary.at, speakers, _updating)
     _told(report, f"burst of {count:,}", ours, theirs, whole=whole, rate=mine, bind_rate=its)
 
 
@@ -97,9 +104,10 @@ def _burst(
     for thread in threads:
         thread.join()
     rate = count / (time.monotonic() - began)
-    asked, last = Asked(secondary), Asked(primary).serial()
-    while asked.serial() != last:
-        time.sleep(0.001)
+    with Asked(primary) as here, Asked(secondary) as there:
+        last = here.serial()
+        while there.serial() != last:
+            time.sleep(0.001)
     time.sleep(0.05)
     return list(_behind(answered, sent.stop(), seen.stop())), rate
 
