@@ -217,6 +217,8 @@ def test_what_is_delegated_is_not_ours_to_say() -> None:
         ("a.sub", "TXT", "x"),
         ("a.sub", "NS", "x.example."),
         ("*.sub", "TXT", "x"),
+        ("www.sub", "A", "192.0.2.1"),
+        ("sub", "AAAA", "2001:db8::1"),
     ):
         found = refusal(world, name, type_, data)
         assert found.facts == {"name": "sub.prod.example.", "pointer": "/name"}
@@ -225,6 +227,34 @@ def test_what_is_delegated_is_not_ours_to_say() -> None:
     with pytest.raises(Conflict, match="delegated"):
         world.claim(hostname="sub")
     world.claim(hostname="notsub")
+
+
+def test_an_address_is_delegated_away_only_with_its_server() -> None:
+    world = zoned()
+    for name in ("ns1.sub", "www.sub", "sub"):
+        make(world, name, "A", "192.0.2.1")
+    found = refusal(world, "sub", "NS", "ns1.sub")
+    assert (found.facts["holders"], found.facts["count"]) == (["www.sub.prod.example. A", "sub.prod.example. A"], 2)
+    for record in list(world.state.records.values())[1:]:
+        world.do(u.DeleteRecord(record=record.id))
+    make(world, "sub", "NS", "ns1.sub")
+    assert isinstance(refusal(world, "www.sub", "A", "192.0.2.1"), Conflict)
+
+
+def test_a_second_server_is_named_before_it_has_an_address() -> None:
+    """Before that its address would be hidden, which is refused."""
+    world = zoned()
+    make(world, "ns1.sub", "A", "192.0.2.1")
+    first = make(world, "sub", "NS", "ns1.sub")
+    assert isinstance(refusal(world, "ns2.sub", "A", "192.0.2.2"), Conflict)
+    second = make(world, "sub", "NS", "ns2.sub")
+    with pytest.raises(InUse) as caught:
+        world.do(u.DeleteRecord(record=first.id))
+    assert caught.value.facts["holders"] == ["record sub.prod.example. NS ns2.sub.prod.example."]
+    glue = make(world, "ns2.sub", "A", "192.0.2.2")
+    world.do(u.DeleteRecord(record=first.id))
+    for record in (second, glue):
+        world.do(u.DeleteRecord(record=record.id))
 
 
 def test_nothing_is_delegated_away_that_is_there() -> None:

@@ -168,6 +168,17 @@ def test_delegations_come_with_their_glue_and_those_of_zones_here_are_left_out(s
     assert "Tenure delegates by itself" in _why(report, "left out", 7)
 
 
+def test_what_is_delegated_comes_with_all_its_servers_and_without_what_it_hides(site: Site) -> None:
+    text = START + (
+        "ns2.lab A 192.0.2.2\nns1.lab A 192.0.2.1\nwww.lab A 192.0.2.3\n"
+        "lab NS ns3.lab\nlab NS ns1.lab\nlab NS NS2.lab\nfar NS ns.far\nfar NS ns.else.\nns.far A 192.0.2.4\n"
+    )
+    report = _import(site, text)
+    assert [each["line"] for each in report["refused"]] == [6]
+    assert "lab.prod.example. is delegated" in _why(report, "refused", 6)
+    assert report["counts"]["record"] == 8
+
+
 def test_glue_is_known_to_a_dry_run_that_was_refused_something_in_between(site: Site) -> None:
     text = START + "ns.lab A 192.0.2.1\na A 192.0.2.2\na CNAME b\nlab NS ns.lab\n"
     report = _import(site, text)

@@ -12,7 +12,7 @@ from tenure.errors import Conflict
 from tenure.model.dnsdata import TYPES, Zone, ZoneRecord
 from tenure.model.holding import Allocation
 from tenure.naming import rdata
-from tenure.naming.records import AAAA, LONGEST_CHAIN, A
+from tenure.naming.records import AAAA, LONGEST_CHAIN, NS, A
 from tenure.naming.reverse import classless_span, parse_pointer
 
 MOST_OCTETS: Final = 48 * 1024  # an RRset of which a message has room for all, with its question and its signature
@@ -44,7 +44,14 @@ def fitting(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
 
 
 def needed_for(state: State, zone: Zone, record: ZoneRecord) -> list[str]:
-    """Who needs the address of a server that a record is, where it is the last: zones, the vrf, what is delegated."""
+    """Who needs a record: the last address of a server is needed by zones, the vrf, and what is delegated.
+
+    So is the last NS record that leads to a server with an address, by those of the others.
+    """
+    if record.type == "NS":
+        left = _servers_at(state, zone, record.owner, but=record.id)
+        lost = [] if not left or _reached(state, zone, record.owner, left) else left
+        return [f"record {record.owner} NS {server}" for server in lost]
     there = state.made.get(zone.id, {}).get(record.owner, {}).values()
     if record.type not in _ADDRESS_TYPES or any(o.type in _ADDRESS_TYPES and o.id != record.id for o in there):
         return []
@@ -96,21 +103,24 @@ def _in_the_way(other: ZoneRecord, said: str, pointer: str) -> Conflict:
 
 def _at_cuts(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
     cut = names.cut_above(draft.state, zone, record.owner)
-    address = record.type in _ADDRESS_TYPES
-    if cut is not None and not address and (cut != record.owner or record.type != "NS"):
-        said = f"{cut} is delegated: only its NS records, and addresses of its servers, can be there"
+    if cut is not None and record.type in _ADDRESS_TYPES and record.owner in _servers_at(draft.state, zone, cut):
+        return
+    if cut is not None and (cut != record.owner or record.type != "NS"):
+        said = f"{cut} is delegated: only its NS records, and addresses of servers that they name, can be there"
         raise Conflict(said, name=cut, pointer="/name")
     if record.type == "NS" and cut is None:
         _clear_for_cut(draft, zone, record)
 
 
 def _clear_for_cut(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
-    """Refuse to delegate a name at or below which there is more than addresses."""
+    """Refuse to delegate a name at or below which there is more than the addresses of the server."""
     state, cut = draft.state, record.owner
     made = state.made.get(zone.id, {})
     owners: Iterable[str] = made if state.under[zone.id, cut] else [cut] if cut in made else []
     below = [owner for owner in owners if is_at_or_below(owner, cut)]
-    holders = [f"{o} {r.type}" for o in below for r in made[o].values() if r.type not in _ADDRESS_TYPES]
+    server = rdata.targets(NS, record.rdata)
+    hidden = (r for o in below for r in made[o].values() if o not in server or r.type not in _ADDRESS_TYPES)
+    holders = [f"{each.owner} {each.type}" for each in hidden]
     zones = (each for each in state.zones.values() if each.vrf == zone.vrf)
     holders += [f"zone {each.name}" for each in zones if each.name.endswith("." + cut)]
     held, count = held_below(draft, zone, cut)
@@ -119,6 +129,21 @@ def _clear_for_cut(draft: Draft, zone: Zone, record: ZoneRecord) -> None:
         said = f"{cut} cannot be delegated: at or below it are {', '.join(shown)}"
         raise Conflict(said, name=cut, holders=shown, count=len(holders) + count, pointer="/name")
     refuse_computed(state, zone, cut)
+
+
+def _servers_at(state: State, zone: Zone, cut: str, but: str = "") -> list[str]:
+    """Whom the NS records of a name lead to, but for the one of an id."""
+    there = state.made.get(zone.id, {}).get(cut, {}).values()
+    return [name for r in there if r.type == "NS" and r.id != but for name in rdata.targets(NS, r.rdata)]
+
+
+def _reached(state: State, zone: Zone, cut: str, servers: Iterable[str]) -> bool:
+    """Whether one of the servers of a cut is elsewhere, or has an address."""
+    made = state.made.get(zone.id, {})
+    return any(
+        not is_at_or_below(name, cut) or any(r.type in _ADDRESS_TYPES for r in made.get(name, {}).values())
+        for name in servers
+    )
 
 
 # Allocations
@@ -215,14 +240,15 @@ def _no_server(state: State, zone: Zone, record: ZoneRecord) -> None:
 
 
 def _serving(state: State, zone: Zone, record: ZoneRecord) -> None:
-    """Refuse a server that is an alias, or that is in what it is to serve and has no address."""
+    """Refuse a server that is an alias; or that is in what it is to serve where none has an address.
+
+    What is delegated takes addresses of its servers alone: those of a second one come after its NS record.
+    """
     for target in rdata.targets(TYPES[record.type], record.rdata):
         alias = _alias_at(state, zone.vrf, target)
         if alias is not None:
             raise _in_the_way(alias, f"{target} is an alias of {alias.data}; name that itself", "/data")
-        glue = state.made.get(zone.id, {}).get(target, {}).values()
-        if record.type != "NS" or not is_at_or_below(target, record.owner):
-            continue
-        if not any(other.type in _ADDRESS_TYPES for other in glue):
+        others = _servers_at(state, zone, record.owner, but=record.id)
+        if record.type == "NS" and not _reached(state, zone, record.owner, [target, *others]):
             said = f"{target} is in what it is to serve: make its A or AAAA record first, in zone {zone.name}"
             raise Conflict(said, name=target, pointer="/data")

@@ -105,6 +105,7 @@ class _Planner:
         self._present = present
         self._claim = claim
         self._cuts = {each.owner for each in self._records if each.type == "NS" and each.owner != name}
+        self._first = self._first_servers()
         self._seen: set[Key] = set()
         self._holders: dict[str, str] = {each["name"]: each["claim"] for each in present.held.values() if each["name"]}
         self._named: dict[str, str] = {}  # by address
@@ -116,11 +117,26 @@ class _Planner:
         self._zone()
         rest = [self._place(each) for each in self._source]
         made = [entry for entry in rest if entry.group == "record"]
-        for entry in sorted(made, key=lambda entry: _record(entry).type == "NS"):  # glue comes before what needs it
-            record = _record(entry)
-            glue = record.type in _ADDRESSES and self._cut(record.owner) is not None
-            self.plan.records.append(Making([entry], self._fields(record), glue))
+        for entry in sorted(made, key=self._turn):
+            self.plan.records.append(Making([entry], self._fields(_record(entry)), self._turn(entry) in (1, 2, 3)))
         return self.plan
+
+    def _turn(self, entry: Entry) -> int:
+        """When it is a record's turn: of what is delegated a server, its address before it, and then all the others."""
+        record = _record(entry)
+        cut = self._cut(record.owner)
+        if cut is None:
+            return 0
+        server = _lower(record) if record.type == "NS" else record.owner
+        first = server == self._first[cut]
+        return (2 if first else 3) if record.type == "NS" else (1 if first else 4)
+
+    def _first_servers(self) -> dict[str, str]:
+        """By cut, one of its servers that can be reached: it is elsewhere, or the source has its address."""
+        addressed = {each.owner for each in self._records if each.type in _ADDRESSES}
+        servers = [(each.owner, _lower(each)) for each in self._records if each.type == "NS"]
+        reached = [(cut, name) for cut, name in servers if not within(name, cut) or name in addressed]
+        return {cut: name for cut, name in [*servers, *reached] if cut in self._cuts}
 
     def _zone(self) -> None:
         """The zone, if there is none: with the TTL that most of its records have; and its serial."""
@@ -266,6 +282,10 @@ def _serial_after(source: int, zone: Fields | None) -> int | None:
     if after.value == 0:
         after += 1
     return after.value if zone is None or after > dns.serial.Serial(zone["serial"]) else None
+
+
+def _lower(record: SourceRecord) -> str:
+    return record.data.lower()
 
 
 def _type_of(ip: str) -> str:
