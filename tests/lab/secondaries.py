@@ -162,6 +162,10 @@ class Secondary(ABC):
 
         self._until(reached, timeout, f"has serial {serial} of {zone}")
 
+    def says(self, text: str, timeout: float = 20) -> None:
+        """Return when it has said this; fails after `timeout` seconds or at its end."""
+        self._until(lambda: text in self.log, timeout, f"says {text}")
+
     def _asked(self, name: str, kind: str) -> dns.message.Message | None:
         query = dns.message.make_query(name, kind, "CH" if name == "version.bind" else "IN", flags=0, use_edns=0)
         try:
