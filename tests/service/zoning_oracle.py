@@ -77,7 +77,7 @@ def wanted(state: State, vrf: str) -> set[str]:
             found |= {octet, *more}
             continue
         around = [o for other in pointed if (o := net_of(other)) != net and o.version == 4 and net.subnet_of(o)]
-        private = any(net.subnet_of(ip_network(each)) for each in PRIVATE)
+        private = any(net.network_address in ip_network(each) for each in PRIVATE)
         served = private or octet in kept or any(other.prefixlen <= 24 for other in around)
         if subnet.reverse == "rfc2317" or (subnet.reverse == "auto" and not served):
             found.add(f"{int(net.network_address) & 255}-{net.prefixlen}.{octet}")

@@ -44,8 +44,8 @@ class _Settings(Patch):
             ReverseMode,
             Meta(
                 description="Where its pointers are: in the octet's or nibble's zone (`plain`), longer than /24 in one "
-                "of its own (`rfc2317`), nowhere (`off`). `auto` is `plain` up to /24, where the octet's zone is served "
-                "here, and where the addresses are private; else `rfc2317`."
+                "of its own (`rfc2317`), nowhere (`off`). `auto` is `plain` up to /24, where the octet's zone is "
+                "served here, and where the addresses are private; else `rfc2317`."
             ),
         ]
         | UnsetType
