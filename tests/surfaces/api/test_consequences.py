@@ -72,6 +72,7 @@ def test_a_zone_with_records_or_of_a_person_stays(site: Site) -> None:
         ("192.0.2.64/26", "auto", "64-26.2.0.192.in-addr.arpa."),
         ("192.0.2.64/26", "plain", "2.0.192.in-addr.arpa."),
         ("192.0.2.64/26", "off", None),
+        ("172.16.9.64/26", "auto", "9.16.172.in-addr.arpa."),
         ("10.0.3.64/26", "auto", None),
         ("10.0.3.64/26", "rfc2317", "64-26.3.0.10.in-addr.arpa."),
         ("2001:db8:0:4::/62", "auto", "4.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa."),
