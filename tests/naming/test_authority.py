@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tenure.model.dnsdata import CATALOG, Record, Zone
 from tenure.naming.authority import Delegated, authority, delegation, member, own_server, servers_of, start
 from tenure.naming.records import AAAA, CNAME, NS, PTR, TXT, A, forward
-from tenure.naming.reverse import classless_zone, pointer_name
-from tenure.net.addresses import parse_address
+from tenure.naming.reverse import classless_zone, pointer_name, zones_for
+from tenure.net.addresses import parse_address, parse_prefix
 from tests.naming.test_records import read
 
 HERE = (parse_address("192.0.2.53"), parse_address("2001:db8::53"))
@@ -140,3 +140,17 @@ def dns_zone(origin: str, records: list[Record]) -> dns.zone.Zone:
         rdata = dns.rdata.from_text(dns.rdataclass.IN, kind, read(record))
         made.find_rdataset(record.owner, kind, create=True).add(rdata, record.ttl)
     return made
+
+
+def test_ipv6_glue_is_right_at_a_nibble_above_nine() -> None:
+    """The zones of 2001:db8:a000::/36 to 2001:db8:f000::/36 are below letters."""
+    for nibble in "9abcdef":
+        ((name, first, _),) = zones_for(parse_prefix(f"2001:db8:{nibble}000::/36"))
+        assert name == f"{nibble}.8.b.d.0.1.0.0.2.ip6.arpa."
+        assert pointer_name(6, first).endswith("." + name)
+        below = Delegated(zone(name), servers_of(zone(name), ()))
+        assert shown(list(delegation(below, HERE))) == {
+            (name, NS, f"ns.{name}"),
+            (f"ns.{name}", A, "192.0.2.53"),
+            (f"ns.{name}", AAAA, "2001:db8::53"),
+        }
