@@ -60,7 +60,7 @@ def test_a_zone_is_made_found_changed_and_deleted() -> None:
         ("x.example", {"ttl": 2**31}, "/ttl"),
         ("x.example", {"negative_ttl": -1}, "/negative_ttl"),
         ("x.example", {"ttl": "5"}, "/ttl"),
-        ("x.example", {"serial": 5}, "/serial"),
+        ("x.example", {"serial": 0}, "/serial"),
         ("x.example", {"kept": False}, "/kept"),
         ("x.example", {"name_template": "ip"}, "/name_template"),
         ("x.example", {"name_template": "{mac}"}, "/name_template"),
