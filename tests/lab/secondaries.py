@@ -3,6 +3,7 @@
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -96,6 +97,7 @@ class Secondary(ABC):
         directory.mkdir(parents=True, exist_ok=True)
         self.at, self.feed = at, feed
         self.directory = directory
+        self.sockets = tempfile.mkdtemp(prefix="tn")  # the path of a socket must be short
         self._processes: list[Process] = []
 
     @classmethod
@@ -195,6 +197,7 @@ class Secondary(ABC):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for process in self._processes:
             process.kill9()
+        shutil.rmtree(self.sockets)
 
 
 class Bind(Secondary):
@@ -369,6 +372,7 @@ class Nsd(Secondary):
         here, (primary, key, zones, _) = self.directory, self.feed
         text = _NSD.format(
             here=here,
+            sockets=self.sockets,
             address=self.at.address,
             port=self.at.port,
             primary=f"{primary.address}@{primary.port}",
@@ -400,7 +404,7 @@ server:
   zonefiles-write: 1
 remote-control:
   control-enable: yes
-  control-interface: {here}/nsd.ctl
+  control-interface: {sockets}/nsd.ctl
 {keys}
 pattern:
   name: followed
@@ -432,7 +436,7 @@ class PowerDns(Secondary):
 
     def _configure(self) -> None:
         here, (primary, key, zones, catalog) = self.directory, self.feed
-        text = _POWERDNS.format(here=here, address=self.at.address, port=self.at.port)
+        text = _POWERDNS.format(here=here, sockets=self.sockets, address=self.at.address, port=self.at.port)
         (here / "pdns.conf").write_text(text)
         if (here / "pdns.db").exists():
             return
@@ -476,7 +480,7 @@ distributor-threads=1
 local-address={address}
 local-port={port}
 query-local-address={address}
-socket-dir={here}
+socket-dir={sockets}
 secondary=yes
 secondary-check-signature-freshness=no
 xfr-cycle-interval=1
