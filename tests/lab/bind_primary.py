@@ -1,6 +1,7 @@
 """A BIND that is the primary of zones: what Tenure is measured beside, and what secondaries are tried with."""
 
 from pathlib import Path
+from typing import Self
 
 from tests.lab.secondaries import At, Bind, Feed, Key, bind_key, bind_options
 
@@ -18,6 +19,13 @@ class BindPrimary(Bind):
     ) -> None:
         super().__init__(directory, at, Feed(at, key))
         self.zones, self.notified = zones, notified
+
+    def start(self) -> Self:
+        """Run it; returns when it has loaded its zones, which is later than its first answer."""
+        super().start()
+        for zone in self.zones:
+            self._until(lambda zone=zone: self.serial(zone) is not None, 120, f"has loaded {zone}")  # type: ignore[misc]
+        return self
 
     def _configure(self) -> None:
         key = self.feed.key
