@@ -10,7 +10,7 @@ from tenure.errors import InvalidValue
 from tenure.naming.hostnames import display, from_wire, parse_domain, parse_hostname, wire
 from tenure.naming.reverse import parse_pointer, pointer_name, zone_span
 from tenure.net.addresses import address_of, number_of, parse_address, parse_prefix, text_of
-from tenure.net.identifiers import duration, looks_like_mac, parse_client_id, parse_duid, parse_mac
+from tenure.net.identifiers import duration, looks_like_mac, parse_duid, parse_mac
 from tests.fuzz.mutation import mutated, mutated_text
 from tests.fuzz.rounds import Rounds
 
@@ -68,7 +68,6 @@ def _octets(text: str) -> None:
     mac = _stable(text, parse_mac)
     assert mac is None or (looks_like_mac(mac) and len(mac) == 17)
     _stable(text, parse_duid)
-    _stable(text, parse_client_id)
 
 
 def _name(text: str) -> None:

@@ -52,10 +52,6 @@ def test_questions_are_those_of_sets(of: list[tuple[int, int]], first: int, last
     assert (first in ranges) == (first in expected)
     assert ranges.overlaps(first, last) == bool(inside)
     assert members(ranges.within(first, last)) == inside
-    found = ranges.containing(first)
-    assert (found is not None) == (first in expected)
-    if found is not None:
-        assert found in list(ranges) and found[0] <= first <= found[1]
 
 
 @given(pairs, bounds, st.integers(0, 40))

@@ -20,6 +20,7 @@ _MAC: Final = re.compile(
 _OCTETS: Final = re.compile(r"(?:[0-9a-f]{2}([:-]))?(?:[0-9a-f]{2}\1)*[0-9a-f]{2}|(?:[0-9a-f]{2})+", re.IGNORECASE)
 _DURATION: Final = re.compile(r"([0-9]{1,12})([smhdw]?)")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_SHORTEST_DUID, _LONGEST_DUID = 3, 130
 _LONGEST_DURATION: Final = 2**31 - 1
 
 
@@ -52,11 +53,6 @@ def parse_mac(text: str, pointer: str = "") -> str:
     return octets.hex(":")
 
 
-def mac_bytes(text: str) -> bytes:
-    """The six octets of a MAC address in the one spelling."""
-    return bytes.fromhex(text.replace(":", ""))
-
-
 def mac_text(octets: bytes) -> str:
     """The one spelling of a MAC address, from its octets; every value is taken."""
     return octets.hex(":")
@@ -70,18 +66,12 @@ def parse_duid(text: str, pointer: str = "") -> str:
 
     Source: RFC 8415 section 11.1.
     """
-    return _parse_octets(text, "DUID", 3, 130, pointer)
-
-
-def parse_client_id(text: str, pointer: str = "") -> str:
-    """Read a DHCPv4 client identifier, its type octet first; spellings as for `parse_duid`.
-
-    Raises:
-        InvalidValue: Not hexadecimal octets, or not 2 to 255 of them.
-
-    Source: RFC 2132 section 9.14.
-    """
-    return _parse_octets(text, "client identifier", 2, 255, pointer)
+    if len(text) > 3 * _LONGEST_DUID or not _OCTETS.fullmatch(text):
+        raise refusal(text, "is not a DUID of 3 to 130 octets in hexadecimal, as 00:03:00:01", pointer)
+    octets = bytes.fromhex(text.replace(":", "").replace("-", ""))
+    if not _SHORTEST_DUID <= len(octets) <= _LONGEST_DUID:
+        raise refusal(text, f"has {len(octets)} octets; a DUID has 3 to 130", pointer)
+    return octets.hex(":")
 
 
 def duration(text: str, pointer: str = "") -> timedelta:
@@ -103,12 +93,3 @@ def _mac_octets(text: str) -> bytes:
     groups = re.split("[:.-]", text)
     digits = "".join(group.zfill(2) for group in groups)
     return bytes.fromhex(digits)
-
-
-def _parse_octets(text: str, noun: str, least: int, most: int, pointer: str) -> str:
-    if len(text) > 3 * most or not _OCTETS.fullmatch(text):
-        raise refusal(text, f"is not a {noun} of {least} to {most} octets in hexadecimal, as 00:03:00:01", pointer)
-    octets = bytes.fromhex(text.replace(":", "").replace("-", ""))
-    if not least <= len(octets) <= most:
-        raise refusal(text, f"has {len(octets)} octets; a {noun} has {least} to {most}", pointer)
-    return octets.hex(":")

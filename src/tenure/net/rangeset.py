@@ -94,13 +94,6 @@ class RangeSet:
         at = bisect_left(self._lasts, first)
         return at < len(self._firsts) and first <= last and self._firsts[at] <= last
 
-    def containing(self, number: int) -> Pair | None:
-        """The range that holds `number`, if one does. Cost: O(log n)."""
-        at = bisect_left(self._lasts, number)
-        if at == len(self._firsts) or self._firsts[at] > number:
-            return None
-        return self._firsts[at], self._lasts[at]
-
     def within(self, first: int, last: int) -> "RangeSet":
         """The members in `first` to `last`. Cost: O(log n + ranges inside)."""
         return RangeSet(self._clipped(first, last))

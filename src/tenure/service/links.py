@@ -100,9 +100,13 @@ def stretches(
 
 
 def _area(subnet: Subnet, nested: Iterable[Pair], ranges: Iterable[Range]) -> tuple[int, RangeSet]:
-    reserved = ((number_of(each.start), number_of(each.end)) for each in ranges if each.role == "reserved")
     version, first, last = span_of(subnet)
-    return version, RangeSet.of((first, last)) - RangeSet((*nested, *reserved))
+    return version, RangeSet.of((first, last)) - RangeSet(nested) - reserved(ranges)
+
+
+def reserved(ranges: Iterable[Range]) -> RangeSet:
+    """What nothing is computed for: the addresses of reserved ranges."""
+    return RangeSet((number_of(each.start), number_of(each.end)) for each in ranges if each.role == "reserved")
 
 
 def span_of(subnet: Subnet) -> tuple[int, int, int]:

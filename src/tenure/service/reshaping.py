@@ -25,13 +25,14 @@ from tenure.engine.serving import served_by
 from tenure.engine.space import Space
 from tenure.model import events as e
 from tenure.model import uses as u
-from tenure.model.addressing import Network, Range, Subnet
+from tenure.model.addressing import Network, Subnet
 from tenure.model.dnsdata import Zone, ZoneRecord
 from tenure.naming.authority import glued, own_server
 from tenure.naming.reverse import classless_span, owner_number, zone_span
-from tenure.naming.templates import readings
-from tenure.net.addresses import number_of, parse_prefix
+from tenure.naming.templates import Template, readings, template_for
+from tenure.net.addresses import parse_prefix
 from tenure.net.rangeset import RangeSet
+from tenure.service.links import reserved, span_of
 
 _LONGEST_V4: Final = 32
 _TIMES: Final = frozenset(("ttl", "negative_ttl"))
@@ -59,7 +60,7 @@ class _Voice(NamedTuple):
     """
 
     domain: str
-    template: str | None
+    template: Template | None
     pointing: bool
 
 
@@ -195,7 +196,7 @@ class _Shapes:
     def _voice_at(self, vrf: str, version: int, number: int) -> _Voice | None:
         """How an address is called by a template, if it is."""
         space = self._state.space_at(vrf, version, number)
-        if space is None or number in _reserved(space.ranges.values()):
+        if space is None or number in reserved(space.ranges.values()):
             return None
         return _computing(self._voice(space.subnet))
 
@@ -240,7 +241,7 @@ class _Shapes:
         else:
             voice = self._voice(subnet)
         if subnet is not None and _computing(voice) is not None:
-            before, after = (_reserved([each] if each is not None else []) for each in (old, new))
+            before, after = (reserved([each] if each is not None else []) for each in (old, new))
             view = _View(subnet.vrf, 6 if ":" in subnet.cidr else 4)
             self._spoken(view, (before | after) - (before & after), (voice, None), moved=True)
 
@@ -315,8 +316,7 @@ class _Shapes:
             return None
         zone = self._state.zone_named(network.vrf, network.domain)
         zone = None if zone is None else self._thing("zone", zone.id, past)
-        template = subnet.name_template or network.name_template or (zone and zone.name_template)
-        return _Voice(network.domain, template, subnet.reverse != "off")
+        return _Voice(network.domain, template_for(subnet, network, zone), subnet.reverse != "off")
 
     def _thing(self, kind: str, id_: str, past: bool) -> Any:
         return self._was[id_] if past and id_ in self._was else self._state.known(kind, id_)
@@ -355,15 +355,8 @@ def _place(record: ZoneRecord) -> tuple[str, str]:
     return record.zone, record.owner
 
 
-def _reserved(ranges: Iterable[Range]) -> RangeSet:
-    return RangeSet((number_of(each.start), number_of(each.end)) for each in ranges if each.role == "reserved")
-
-
 def _span(subnet: Subnet | None) -> RangeSet:
-    if subnet is None:
-        return RangeSet()
-    prefix = parse_prefix(subnet.cidr)
-    return RangeSet.of((int(prefix.network_address), int(prefix.broadcast_address)))
+    return RangeSet() if subnet is None else RangeSet.of(span_of(subnet)[1:])
 
 
 def _area(space: Space, before: _Voice | None, after: _Voice | None) -> RangeSet:
@@ -372,7 +365,7 @@ def _area(space: Space, before: _Voice | None, after: _Voice | None) -> RangeSet
     templates_only = (
         before is not None and after is not None and before._replace(template=None) == after._replace(template=None)
     )
-    return area - _reserved(space.ranges.values()) if templates_only else area
+    return area - reserved(space.ranges.values()) if templates_only else area
 
 
 def _times_said(use: u.Use, names: set[str]) -> set[str]:

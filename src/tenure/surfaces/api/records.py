@@ -15,19 +15,18 @@ from tenure.naming.rdata import LONGEST_TEXT
 from tenure.store.interface import Page, Reads, Seen
 from tenure.surfaces.api.inventory import found, made
 from tenure.surfaces.api.operations import Asked, Noun, answer, gone
-from tenure.surfaces.api.schemas import Input, List, Patch, Reference, Search
+from tenure.surfaces.api.schemas import PRINTABLE, Input, List, Patch, Reference, Search
 from tenure.surfaces.api.schemas import Page as PageOut
 from tenure.surfaces.api.zones import ZoneEdit, ZoneRead, seen_zone, target
 
 NOUN = Noun("records")
 
-_LINE = r"^[^\x00-\x1f\x7f]+(?![\s\S])"
 Owner = Annotated[
     str,
     Meta(
         min_length=1,
         max_length=1012,
-        pattern=_LINE,
+        pattern=PRINTABLE,
         description="a name relative to the zone, or absolute with its dot; `@` is the zone itself",
         examples=["www"],
     ),

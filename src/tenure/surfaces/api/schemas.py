@@ -13,14 +13,14 @@ from tenure.naming.hostnames import parse_domain
 from tenure.naming.templates import parse_template
 from tenure.net.moments import moment
 
-_PRINTABLE = r"^[^\x00-\x1f\x7f]+(?![\s\S])"
+PRINTABLE = r"^[^\x00-\x1f\x7f]+(?![\s\S])"
 
 Name = Annotated[
     str,
     Meta(
         min_length=1,
         max_length=253,
-        pattern=_PRINTABLE,
+        pattern=PRINTABLE,
         description="1 to 253 printable characters",
         examples=["prod"],
     ),
@@ -40,7 +40,7 @@ Reference = Annotated[
     Meta(
         min_length=1,
         max_length=253,
-        pattern=_PRINTABLE,
+        pattern=PRINTABLE,
         description="a name or an id, 1 to 253 printable characters",
         examples=["prod"],
     ),
@@ -79,7 +79,7 @@ Template = Annotated[
     Meta(
         min_length=1,
         max_length=253,
-        pattern=_PRINTABLE,
+        pattern=PRINTABLE,
         description="a host name with one `{ip-dashed}` or `{ip-hex}` in it",
         examples=["ip-{ip-dashed}"],
     ),
@@ -100,7 +100,7 @@ MacText = Annotated[
 ]
 Hostname = Annotated[
     str,
-    Meta(min_length=1, max_length=253, pattern=_PRINTABLE, description="a host name", examples=["vm-17"]),
+    Meta(min_length=1, max_length=253, pattern=PRINTABLE, description="a host name", examples=["vm-17"]),
 ]
 NameServers = Annotated[list[Hostname], Meta(max_length=16, examples=[["ns1.example.net."]])]
 """Whoever takes them in has `servers_of` look at them."""
@@ -119,7 +119,7 @@ NegativeTtl = Annotated[int, Meta(ge=0, le=86400, description="Seconds, at most 
 LeaseTime = Annotated[int, Meta(ge=60, le=30 * 86400, description="Seconds, at most 30 days.", examples=[3600])]
 LengthV4 = Annotated[int, Meta(ge=8, le=32, description="A prefix length.", examples=[28])]
 LengthV6 = Annotated[int, Meta(ge=32, le=128, description="A prefix length.", examples=[122])]
-OptionName = Annotated[str, Meta(min_length=1, max_length=64, pattern=_PRINTABLE, description="an option")]
+OptionName = Annotated[str, Meta(min_length=1, max_length=64, pattern=PRINTABLE, description="an option")]
 OptionText = Annotated[str, Meta(max_length=1024)]
 OptionNumber = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 OptionValue = OptionText | OptionNumber | Annotated[list[OptionText], Meta(max_length=64)]
